@@ -1,0 +1,37 @@
+"""orl-codegen: a live Open Reward Standard environment becomes a committed, type-checked adapter for TRL's trainers.
+
+    from orl_codegen import OpenRewardSpec
+    from generated.kitchen import Kitchen
+
+    spec = OpenRewardSpec(Kitchen, num_tasks=64)
+
+The names below are imported on first use: importing this package, or a generated module, costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orl_codegen.errors import OrlCodegenError
+    from orl_codegen.runtime.spec import OpenRewardSpec, combine
+    from orl_codegen.serving import serve
+
+__all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve"]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "OpenRewardSpec": "orl_codegen.runtime.spec",
+    "OrlCodegenError": "orl_codegen.errors",
+    "combine": "orl_codegen.runtime.spec",
+    "serve": "orl_codegen.serving",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,54 @@
+# Each target makes what it needs: a virtual environment in .venv, with the versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+BASE := $(VENV)/.base
+DEV := $(VENV)/.dev
+PYTEST_ARGS ?= -n 2
+
+.PHONY: help demo test lint types generate golden fidelity bench clean
+
+help:  ## what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(BASE)  ## the main job, on an environment that ships with the package; needs no key, network or TRL
+	@$(BIN)/python examples/demo.py
+
+test: $(DEV)  ## all tests
+	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+
+lint: $(DEV)  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)  ## mypy, strictly
+	$(BIN)/mypy
+
+generate: $(BASE)  ## write generated/ again
+	$(BIN)/orl-codegen generate
+
+golden: $(DEV)  ## write the golden files of the tests again
+	GOLDEN=write $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m golden
+
+fidelity: $(DEV)  ## how much of what environments say reaches the model, against TRL's binder
+	$(BIN)/python benchmarks/fidelity.py
+
+bench: $(DEV)  ## speed, against TRL's own integration
+	$(BIN)/python benchmarks/speed.py
+
+clean:  ## remove the virtual environment and the caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(BASE): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing orl-codegen into $(VENV) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+# torch first and alone: what asks for it later then takes this build, and not one for GPUs.
+$(DEV): $(BASE)
+	@echo "Installing TRL, torch and the test tools into $(VENV) ..."
+	@$(PIP) torch==2.13.0
+	@$(PIP) --editable ".[trl,dev]"
+	@touch $@

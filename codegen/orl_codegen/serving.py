@@ -53,9 +53,14 @@ class ChildServer:
 
     `serve` is this class as a context manager. Asynchronous callers use it directly, because `stop` may be called
     while another thread waits in `url`.
+
+    Attributes:
+        name: The name of the class that is served, once `url` has returned.
     """
 
-    def __init__(self, target: str | type) -> None:
+    name: str
+
+    def __init__(self, target: str | type, folder: Path | None = None) -> None:
         self._target = target if isinstance(target, str) else _name_of(target)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         answer, report = os.pipe()
@@ -69,6 +74,7 @@ class ChildServer:
                 stdout=self._output,
                 stderr=self._output,
                 pass_fds=[report],
+                cwd=folder,  # relative paths and modules are found from here
                 start_new_session=True,  # its own group, so that `stop` reaches what the environment started
                 env={"OPENREWARD_LOG_LEVEL": "WARNING", **os.environ, "PYTHONPATH": _package_path()},
             )
@@ -98,6 +104,7 @@ class ChildServer:
         outcome = json.loads(answer)
         if "error" in outcome:
             raise TargetError(f"{shown} cannot be served: {outcome['error']}")
+        self.name = outcome["name"]
         return f"http://127.0.0.1:{outcome['port']}"
 
     def stop(self) -> None:
@@ -239,12 +246,13 @@ def _run_child(report: int) -> None:
     _end_with_parent()
     with os.fdopen(report, "w") as answer:
         try:
-            application = _application(load(request["target"]))
+            environment = load(request["target"])
+            application = _application(environment)
         except OrlCodegenError as error:
             answer.write(json.dumps({"error": str(error)}) + "\n")
             return
         listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        answer.write(json.dumps({"port": listener.getsockname()[1]}) + "\n")
+        answer.write(json.dumps({"port": listener.getsockname()[1], "name": environment.__qualname__}) + "\n")
     import uvicorn
 
     config = uvicorn.Config(application, log_config=None, access_log=False, timeout_graceful_shutdown=2)

@@ -1,0 +1,233 @@
+"""Ask a server for its tools: `take_snapshot` turns a target into a snapshot.
+
+Shared tools come with one request. Task tools are only seen in a session, so the tasks to probe are opened side by
+side, a bounded number at a time, asked for their tools, and closed again on every way out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from orl_codegen.errors import OrlCodegenError, ServerError, printable
+from orl_codegen.generator import wire
+from orl_codegen.generator.connection import Refused, Server, bounded, connected, first_cause, served
+from orl_codegen.generator.options import Options
+from orl_codegen.generator.snapshot import Snapshot, TaskTool, canonical
+from orl_codegen.generator.target import Target
+
+CONCURRENT_PROBES = 8
+LISTED = 20
+
+
+class Progress(Protocol):
+    """Where discovery says how far it is."""
+
+    def probed(self, done: int, total: int) -> None:
+        """`done` of `total` tasks have been opened and asked."""
+
+    def say(self, message: str) -> None:
+        """One sentence that the user should know. Text of the server in it is escaped."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def probed(self, done: int, total: int) -> None:
+        """Say nothing."""
+
+    def say(self, message: str) -> None:
+        """Say nothing."""
+
+
+def take_snapshot(target: Target, options: Options, progress: Progress | None = None) -> Snapshot:
+    """Ask the server of a target what tools it offers. See `discover`."""
+    return asyncio.run(discover(target, options, progress or Silent()))
+
+
+async def discover(target: Target, options: Options, progress: Progress) -> Snapshot:
+    """Ask the server of a target what tools it offers, and leave no session and no process behind.
+
+    Raises:
+        TargetError: A Python target names no environment that can be served.
+        ServerError: The server cannot be reached or does not answer as ORS says, it has no such variant, split or task,
+            or it offers no tool at all.
+        UsageError: An environment variable that should hold a key or a secret is not set.
+    """
+    async with served(target, options) as (target, url), connected(target, url, options) as server:
+        variant = await _variant(server, options.variant, progress)
+        server = replace(server, endpoint=replace(server.endpoint, variant=variant))
+        tools, splits = await asyncio.gather(server.get("tools"), server.get("splits"))
+        known_splits = wire.splits(splits, server.source("splits"))
+        _check_split(server, known_splits, options.split)
+        indices = await _indices(server, options) if options.task_tools else ()
+        answers = await _probe(server, indices, options, progress)
+    snapshot = Snapshot(
+        target=target.record,
+        variant=variant,
+        split=options.split,
+        splits=tuple(known_splits),
+        toolset=options.toolset,
+        probed=tuple(sorted(answers)),
+        unprobed=tuple(index for index in indices if index not in answers),
+        **_tools(server, tools, answers, options),
+    )
+    _refuse_secrets(server, snapshot)
+    return snapshot
+
+
+async def _variant(server: Server, wanted: str | None, progress: Progress) -> str:
+    """The name that the server's paths spell an environment with."""
+    listed: Any
+    try:
+        listed = await server.request("GET", "/list_environments")
+    except Refused as refused:
+        if refused.status == 404 and wanted:  # not every implementation of the standard lists them
+            return wanted
+        raise
+    if not isinstance(listed, list) or not listed or not all(isinstance(name, str) for name in listed):
+        raise ServerError(f"{server.source('list_environments')} lists no environments. Is this an ORS server?")
+    shown = ", ".join(printable(name, 60) for name in listed[:LISTED])
+    found: list[str] = [name for name in listed if name.lower() == (wanted or listed[0]).lower()]
+    if not found:
+        raise ServerError(f"The server has no variant {printable(wanted)}. It has: {shown}. Choose one with --variant.")
+    if not re.fullmatch(r"[\w.~-]+", found[0]) or set(found[0]) == {"."}:
+        raise ServerError(f"The server's environment {printable(found[0])} has a name that no path can spell.")
+    if wanted is None and len(listed) > 1:
+        progress.say(f"The server has several environments ({shown}); took {found[0]}, its first. See --variant.")
+    return found[0]
+
+
+def _check_split(server: Server, splits: list[dict[str, Any]], wanted: str) -> None:
+    names = [split["name"] for split in splits]
+    if wanted not in names:
+        shown = ", ".join(printable(name, 60) for name in names[:LISTED])
+        raise ServerError(f"{server.shown} has no split {printable(wanted)}. It has: {shown}. Choose one with --split.")
+
+
+async def _indices(server: Server, options: Options) -> tuple[int, ...]:
+    """The tasks to open, checked against how many there are."""
+    answer = await server.post("num_tasks", {"split": options.split})
+    count = answer.get("num_tasks") if isinstance(answer, dict) else None
+    if type(count) is not int or count < 0:
+        raise ServerError(f"{server.source('num_tasks')} holds no number of tasks.")
+    split = f"The split {printable(options.split)}"
+    if count == 0:
+        raise ServerError(
+            f"{split} has no tasks, so there are no task tools to collect. Choose another with --split, or pass "
+            "--no-task-tools."
+        )
+    if options.probe == "first":
+        return (0,)
+    if options.probe == "all":
+        return tuple(range(count))
+    if options.probe[-1] >= count:
+        raise ServerError(
+            f"{split} has {count} tasks, 0 to {count - 1}, and --probe asks for task {options.probe[-1]}. Leave it out."
+        )
+    return options.probe
+
+
+async def _probe(
+    server: Server, indices: tuple[int, ...], options: Options, progress: Progress
+) -> dict[int, dict[str, Any]]:
+    """What `/task_tools` answers in a session of each task; tasks that failed are left out, where that is allowed."""
+    answers: dict[int, dict[str, Any]] = {}
+    failures: dict[int, str] = {}
+    places = asyncio.Semaphore(CONCURRENT_PROBES)
+
+    async def probe(index: int) -> None:
+        async with places:
+            try:
+                answers[index] = await _task_tools(server, index, options)
+            except ServerError as error:
+                if not options.allow_partial:
+                    raise
+                failures[index] = str(error)
+        progress.probed(len(answers) + len(failures), len(indices))
+
+    progress.probed(0, len(indices))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for index in indices:
+                group.create_task(probe(index))
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    if failures and not answers:
+        raise ServerError(f"No task could be probed. {next(iter(failures.values()))}")
+    for message in failures.values():
+        progress.say(message)
+    return answers
+
+
+async def _task_tools(server: Server, index: int, options: Options) -> dict[str, Any]:
+    """Open one task, ask for its tools, close it."""
+    place = server.endpoint
+    environment = server.environments.get(place.deployment, variant=place.variant)
+    secrets = dict(place.secrets) or None
+    try:
+        session = environment.session(split=options.split, index=index, secrets=secrets, toolset=options.toolset)
+        async with bounded(session, options.timeout):
+            try:
+                answer = await server.get("task_tools", session.sid)
+            except Refused as refused:
+                if refused.status != 404:
+                    raise
+                answer = await server.get("tools", session.sid)  # servers older than task tools
+    except OrlCodegenError as error:
+        raise ServerError(_unprobed(index, options, str(error))) from None
+    except Exception as error:
+        late = f"it took longer than {options.timeout:g} seconds (--timeout)"
+        said = late if isinstance(error, TimeoutError) else place.describe(first_cause(error))
+        raise ServerError(_unprobed(index, options, said)) from None
+    wire.tool_specs(answer, server.source("task_tools"))
+    return dict(answer) if isinstance(answer, dict) else {"tools": answer}
+
+
+def _unprobed(index: int, options: Options, said: str) -> str:
+    return (
+        f"Task {index} of the split {printable(options.split)} could not be opened to see its tools: "
+        f"{said.rstrip('.')}. If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with "
+        "--allow-partial, or probe others with --probe."
+    )
+
+
+def _tools(server: Server, tools: Any, answers: Mapping[int, Any], options: Options) -> dict[str, Any]:
+    """The part of the snapshot that describes tools."""
+    shared = wire.tool_specs(tools, server.source("tools"))
+    known = {canonical(spec) for spec in shared}
+    found: dict[str, TaskTool] = {}
+    for index, answer in sorted(answers.items()):
+        for spec in wire.tool_specs(answer, server.source("task_tools")):
+            text = canonical(spec)
+            if text not in known:
+                tasks = found[text].tasks if text in found else ()
+                found[text] = TaskTool(found[text].spec if text in found else spec, (*tasks, index))
+    # A session's toolset may bring a terminal tool of its own.
+    described = answers[min(answers)] if options.toolset and answers else tools
+    terminal = wire.terminal_tool(described, server.source("tools"))
+    if not (shared or found or terminal):
+        raise ServerError(
+            f"{server.shown} offers neither a tool nor a terminal tool, so there is nothing to generate. If its tools "
+            "differ from task to task, look at more of them with --probe all."
+        )
+    return {
+        "tools": tuple(sorted(shared, key=lambda spec: (spec["name"], canonical(spec)))),
+        "task_tools": tuple(sorted(found.values(), key=lambda tool: (tool.spec["name"], canonical(tool.spec)))),
+        "terminal_tool": terminal,
+        "supports_score_group": isinstance(tools, dict) and tools.get("supports_score_group") is True,
+    }
+
+
+def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:
+    """A snapshot is committed: what the server was told in confidence must not come back in it."""
+    said = json.dumps([*snapshot.tools, *(tool.spec for tool in snapshot.task_tools), snapshot.terminal_tool])
+    if server.endpoint.redacted(said) != said:
+        raise ServerError(
+            f"{server.shown} puts the value of a secret or a key into what it says about its tools, and a "
+            "snapshot is made to be committed. Mend the environment."
+        )

@@ -1,0 +1,97 @@
+"""What one environment is generated with. The command line and the configuration give the same options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast
+
+from orl_codegen.errors import UsageError, printable
+from orl_codegen.generator.target import Target
+
+MAX_PROBES = 100_000
+
+Probe = Literal["first", "all"] | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one environment; the field names are the option names of the command line and the configuration.
+
+    Attributes:
+        name: Slug: what the two files are called. By default it follows from the target.
+        class_name: The adapter's class. By default it follows from the target.
+        split: The split whose tasks are probed.
+        variant: The environment on a server with several; by default the server's first.
+        task_tools: Whether task tools are collected.
+        probe: The tasks that are opened for that.
+        toolset: A built-in toolset of the platform to open the sessions with.
+        secrets: For each key the environment variable that holds the secret; never the secret itself.
+        api_key_env: The environment variable that holds the API key.
+        allow_partial: Whether a task that cannot be opened may be left out.
+        on_conflict: Whether a tool that differs between tasks is widened or refused.
+        timeout: Seconds that the server has to come up, to answer, and to open a session.
+        templates: A folder of Jinja2 templates to use instead of ours.
+        type_check: Whether mypy reads the module before it is written.
+    """
+
+    name: str | None = None
+    class_name: str | None = None
+    split: str = "train"
+    variant: str | None = None
+    task_tools: bool = True
+    probe: Probe = "first"
+    toolset: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    api_key_env: str | None = None
+    allow_partial: bool = False
+    on_conflict: Literal["widen", "error"] = "widen"
+    timeout: float = 30.0
+    templates: Path | None = None
+    type_check: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            UsageError: A value is out of range, or two options contradict each other.
+        """
+        if self.name is not None and not re.fullmatch(r"[a-z_][a-z0-9_]*", self.name):
+            raise UsageError(f"--name {printable(self.name)}: the files become a module, so write it in snake_case.")
+        if self.class_name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.class_name):
+            raise UsageError(f"--class-name {printable(self.class_name)} is no name of a Python class.")
+        if not self.timeout > 0:
+            raise UsageError("--timeout must be more than 0 seconds.")
+        if self.toolset and not self.task_tools:
+            raise UsageError("--toolset is seen only in a session: it cannot go with --no-task-tools.")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One environment to generate or to check."""
+
+    target: Target
+    options: Options
+
+
+def parse_probe(text: str) -> Probe:
+    """Read `first`, `all`, or indices and inclusive ranges such as `0,5,10-20`.
+
+    Raises:
+        UsageError: It is none of these, or asks for more than 100,000 tasks.
+    """
+    if text in ("first", "all"):
+        return cast(Literal["first", "all"], text)
+    indices: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,12})(?:\s*-\s*(\d{1,12}))?\s*", part, re.ASCII)
+        if not match:
+            raise UsageError(f"--probe {printable(text)}: write `first`, `all`, or indices such as 0,5,10-20.")
+        start, stop = int(match[1]), int(match[2] or match[1])
+        if stop < start or len(indices) + stop - start >= MAX_PROBES:
+            raise UsageError(f"--probe {printable(text)}: a range goes upwards and holds at most {MAX_PROBES} tasks.")
+        indices.update(range(start, stop + 1))
+    return tuple(sorted(indices))

@@ -1,0 +1,119 @@
+"""What a server answers, read strictly: the bytes of an answer in, JSON that can be written down and read back out.
+
+The SDK's client types are narrower than the wire (a key may be missing, another one extra), so snapshots are taken from
+the JSON itself. A server may send anything: what has no single meaning is refused here, before anything else sees it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from orl_codegen.errors import ServerError, printable
+from orl_codegen.generator.snapshot import canonical
+
+MAX_BYTES = 32 * 1024 * 1024
+MAX_DEPTH = 200
+
+
+def parse(body: bytes, source: str) -> Any:
+    """The JSON of an answer; `source` says in errors where it came from.
+
+    Raises:
+        ServerError: It is no JSON, or JSON with NaN, an infinite number, a key that stands twice, half of a surrogate
+            pair, or more than 200 levels.
+    """
+    try:
+        value = json.loads(body, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ServerError(
+            f"{source} holds text that is no Unicode (half of a surrogate pair), which is refused."
+        ) from None
+    except RecursionError:
+        raise ServerError(f"{source} nests too deeply, which is refused.") from None
+    except ValueError as error:
+        start = printable(body[:60].decode("utf-8", "replace").strip())
+        raise ServerError(
+            f"{source} is not JSON as the Open Reward Standard wants it ({printable(error)}); it begins `{start}`. "
+            "Is this the URL of an ORS server?"
+        ) from None
+    if _depth(value) > MAX_DEPTH:
+        raise ServerError(f"{source} nests deeper than {MAX_DEPTH} levels, which is refused.")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {max(keys, key=keys.count)!r} stands twice in one object")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number that can be kept")
+    return number
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            child
+            for node in level
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+    return depth
+
+
+def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:
+    """The specs of a `/tools` or `/task_tools` answer, verbatim, exact duplicates left out.
+
+    Raises:
+        ServerError: A spec is no object, has no name, or its description or schema has a type that no version of the
+            standard gives it.
+    """
+    tools = answer.get("tools") if isinstance(answer, dict) else answer
+    if not isinstance(tools, list):
+        raise ServerError(f"{source} holds no list of tools.")
+    for spec in tools:
+        if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+            raise ServerError(f"{source} holds a tool without a name: {printable(json.dumps(spec), 80)}")
+        if not isinstance(spec.get("description"), str | None):
+            raise ServerError(f"{source}: the description of the tool {printable(spec['name'])} is no text.")
+        if not isinstance(spec.get("input_schema"), dict | bool | None):
+            raise ServerError(f"{source}: the input_schema of the tool {printable(spec['name'])} is no JSON Schema.")
+    return list({canonical(spec): spec for spec in reversed(tools)}.values())[::-1]
+
+
+def terminal_tool(answer: Any, source: str) -> dict[str, Any] | None:
+    """The terminal tool that an answer describes beside its tools, as `{"name", "arg", "description"}`."""
+    spec = answer.get("terminal_tool") if isinstance(answer, dict) else None
+    if spec is None:
+        return None
+    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+        raise ServerError(f"{source} describes a terminal tool without a name.")
+    arg, description = spec.get("arg"), spec.get("description") or ""
+    if not isinstance(arg, str | None) or not isinstance(description, str):
+        raise ServerError(f"{source}: the argument or the description of the terminal tool is no text.")
+    return {"name": spec["name"], "arg": arg, "description": description}
+
+
+def splits(answer: Any, source: str) -> list[dict[str, Any]]:
+    """The splits, each an object with a `name`; servers that list bare names are understood."""
+    found = (
+        [{"name": split} if isinstance(split, str) else split for split in answer] if isinstance(answer, list) else []
+    )
+    if not found or not all(isinstance(split, dict) and isinstance(split.get("name"), str) for split in found):
+        raise ServerError(f"{source} holds no list of splits.")
+    return found

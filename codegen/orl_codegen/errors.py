@@ -81,8 +81,8 @@ class SchemaDrift(RolloutError):
 def printable(text: object, limit: int = 200) -> str:
     """Text from outside, made safe for a terminal, a log line and an error message.
 
-    Control, format (bidi, zero-width), surrogate and private-use characters become `\\x..` escapes, and what is longer than
-    `limit` characters is cut.
+    Control, format (bidi, zero-width), surrogate and private-use characters become `\\x..` escapes, and what is
+    longer than `limit` characters is cut.
     """
     import unicodedata
 

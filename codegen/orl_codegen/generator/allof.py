@@ -61,8 +61,8 @@ def _required(first: object, second: object) -> object:
 def _type(first: object, second: object) -> object:
     wanted, others = (value if isinstance(value, list) else [value] for value in (first, second))
     shared = [name for name in wanted if name in others]
-    if "integer" in others and "number" in wanted or "integer" in wanted and "number" in others:
-        shared = [*shared, *(["integer"] if "integer" not in shared else [])]
+    if {"integer", "number"} <= {*wanted, *others} and "integer" not in shared:
+        shared.append("integer")  # every integer is a number, too
     return shared or first
 
 

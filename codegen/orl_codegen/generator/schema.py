@@ -1,8 +1,8 @@
 """JSON Schema, worked out: one immutable tree in which every reference is resolved.
 
-What a server sends as `input_schema` is hostile and comes in many spellings (`$ref`, `allOf`, type lists, `const`, boolean
-schemas, missing types). `expand` turns it into `Schema`, the only form that types, wording, merging and drift read. Text
-and values stay exactly what the server said.
+What a server sends as `input_schema` is hostile and comes in many spellings (`$ref`, `allOf`, type lists, `const`,
+boolean schemas, missing types). `expand` turns it into `Schema`, the only form that types, wording, merging and drift
+read. Text and values stay exactly what the server said.
 
 Schemas are walked by keyword position, never by key name alone: a parameter may be called `properties` or `type`.
 """
@@ -19,7 +19,9 @@ from urllib.parse import unquote
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.allof import merge_all
 
-Kind = Literal["any", "never", "string", "integer", "number", "boolean", "null", "array", "object", "union", "recursion"]
+Kind = Literal[
+    "any", "never", "string", "integer", "number", "boolean", "null", "array", "object", "union", "recursion"
+]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -90,8 +92,8 @@ def expand(input_schema: object, tool: str) -> Schema:
         A schema of kind `object`.
 
     Raises:
-        SchemaError: A reference leaves the document, dangles or leads only to itself; a limit is exceeded; a keyword has
-            a value of the wrong shape; or the input is no object at all.
+        SchemaError: A reference leaves the document, dangles or leads only to itself; a limit is exceeded; a keyword
+            has a value of the wrong shape; or the input is no object at all.
     """
     if input_schema is None or input_schema is True:
         input_schema = {}
@@ -102,14 +104,16 @@ def expand(input_schema: object, tool: str) -> Schema:
         schema = _one_object(schema, tool)
     if schema.kind != "object":
         raise SchemaError(
-            f"The tool {printable(tool)!r} is refused: its input_schema describes {_article(schema.kind)}, and the input of a "
-            "call is always an object. Mend the tool on the server, or leave it out with --allow-partial."
+            f"The tool {printable(tool)!r} is refused: its input_schema describes {_article(schema.kind)}, and the "
+            "input of a call is always an object. Mend the tool on the server, or leave it out with --allow-partial."
         )
     return schema
 
 
 def _article(kind: str) -> str:
-    return {"null": "null", "never": "nothing", "recursion": "itself"}.get(kind, ("an " if kind[0] in "aio" else "a ") + kind)
+    return {"null": "null", "never": "nothing", "recursion": "itself"}.get(
+        kind, ("an " if kind[0] in "aio" else "a ") + kind
+    )
 
 
 def _one_object(union: Schema, tool: str) -> Schema:
@@ -169,13 +173,14 @@ class _Expansion:
         keywords, pointer, above = self.flatten(raw, pointer, above)
         if "$ref" in keywords:  # only a reference to a schema around this one is left
             return Schema(
-                kind="recursion", nullable=keywords.get("nullable") is True, facts=_facts(keywords), pointer=keywords["$ref"]
+                kind="recursion",
+                nullable=keywords.get("nullable") is True,
+                facts=_facts(keywords),
+                pointer=keywords["$ref"],
             )
         return self.build(keywords, pointer, (*above, pointer))
 
-    def flatten(
-        self, raw: object, pointer: str, above: tuple[str, ...]
-    ) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+    def flatten(self, raw: object, pointer: str, above: tuple[str, ...]) -> tuple[dict[str, Any], str, tuple[str, ...]]:
         """Follow `$ref` and `allOf` until the keywords of one schema are left.
 
         The pointer becomes that of the definition, unless keywords beside the reference change its structure.
@@ -259,7 +264,7 @@ class _Expansion:
         if kind == "array":
             return self.array(keywords, pointer, above)
         if kind == "object":
-            return self.object(keywords, pointer, above)
+            return self.object_(keywords, pointer, above)
         return Schema(kind=kind, pointer=pointer)
 
     def array(self, keywords: dict[str, Any], pointer: str, above: tuple[str, ...]) -> Schema:
@@ -277,7 +282,7 @@ class _Expansion:
             pointer=pointer,
         )
 
-    def object(self, keywords: dict[str, Any], pointer: str, above: tuple[str, ...]) -> Schema:
+    def object_(self, keywords: dict[str, Any], pointer: str, above: tuple[str, ...]) -> Schema:
         raw = keywords.get("properties", {})
         if not isinstance(raw, Mapping):
             self.refuse(f"{pointer}/properties", "it must be an object")
@@ -293,7 +298,9 @@ class _Expansion:
                 {key: self.expand(part, f"{pointer}/properties/{escape(key)}", above) for key, part in raw.items()}
             ),
             required=frozenset(names),
-            additional=None if additional is None else self.expand(additional, f"{pointer}/additionalProperties", above),
+            additional=None
+            if additional is None
+            else self.expand(additional, f"{pointer}/additionalProperties", above),
             pointer=pointer,
         )
 
@@ -325,8 +332,8 @@ class _Expansion:
 
     def refuse(self, pointer: str, why: str) -> NoReturn:
         raise SchemaError(
-            f"The tool {printable(self.tool)!r} is refused: at {printable('#' + pointer)!r} of its input_schema, {why}. "
-            "Mend the tool on the server, or leave it out with --allow-partial."
+            f"The tool {printable(self.tool)!r} is refused: at {printable('#' + pointer)!r} of its input_schema, "
+            f"{why}. Mend the tool on the server, or leave it out with --allow-partial."
         )
 
 
@@ -350,7 +357,9 @@ def json_type(value: object) -> Kind:
 
 def _is_type(option: object) -> bool:
     """Whether a branch says what a value is, and not only which of the properties beside it go together."""
-    return not isinstance(option, Mapping) or not option.keys() <= {"required", "not", "dependentRequired"} or not option
+    return (
+        not isinstance(option, Mapping) or not option.keys() <= {"required", "not", "dependentRequired"} or not option
+    )
 
 
 def _facts(keywords: Mapping[str, Any], unknown: list[str] | None = None) -> Mapping[str, Any]:
@@ -372,8 +381,6 @@ def _kinds(keywords: Mapping[str, Any]) -> tuple[list[Any], list[str]]:
     named = keywords.get("type", [])
     named = named if isinstance(named, list) else [named]
     kinds = list(dict.fromkeys(name for name in named if isinstance(name, str) and name in TYPES))
-    if "integer" in kinds and "number" in kinds:
-        kinds.remove("integer")
     unknown = [str(name) for name in named if not isinstance(name, str) or name not in TYPES]
     if not kinds and "enum" not in keywords and "const" not in keywords:
         if keywords.keys() & {"properties", "additionalProperties"} or isinstance(keywords.get("required"), list):

@@ -1,0 +1,202 @@
+"""The contract: a snapshot worked out for Python, with every name, type and text settled.
+
+From here on nothing is decided any more: the templates receive these finished strings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orl_codegen.errors import ConflictError, SchemaError, printable
+from orl_codegen.generator import docstring, wording
+from orl_codegen.generator.merging import MergedTool, merged_tool, tool_names
+from orl_codegen.generator.naming import Identifier, method_names, parameter_names, pascal
+from orl_codegen.generator.schema import Schema
+from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.suspicion import suspicious
+from orl_codegen.generator.types import NestedType, annotate, object_keys
+
+OnConflict = Literal["widen", "error"]
+NoteKind = Literal["left out", "widened", "renamed", "suspicious", "not shown"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line of the report: something that the user should know of before committing. All text is printable."""
+
+    kind: NoteKind
+    tool: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a method.
+
+    Attributes:
+        key: Its wire key.
+        name: How Python, and so the model, spells it.
+        annotation: Source of its type.
+        required: Whether a call must give it.
+        text: What the model reads about it, one line.
+        schema: The schema that it was made of.
+    """
+
+    key: str
+    name: Identifier
+    annotation: str
+    required: bool
+    text: str
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A method of the adapter.
+
+    Attributes:
+        wire_name: What the server and the model call it.
+        name: The name of the method.
+        text: What the model reads about it.
+        parameters: In the order of the schema.
+        tasks: The probed tasks that offer it; None for a shared tool.
+        schema: The top-level object that it was made of.
+    """
+
+    wire_name: str
+    name: Identifier
+    text: str
+    parameters: tuple[Parameter, ...]
+    tasks: tuple[int, ...] | None
+    schema: Schema
+
+    @property
+    def docstring(self) -> str:
+        """The docstring of the method, without indentation."""
+        entries = [(parameter.name, parameter.annotation, parameter.text) for parameter in self.parameters]
+        return docstring.compose(self.text, entries)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Everything that a module says."""
+
+    class_name: Identifier
+    snapshot: Snapshot
+    tools: tuple[Tool, ...]
+    nested: tuple[NestedType, ...]
+    notes: tuple[Note, ...]
+
+
+def build(
+    snapshot: Snapshot,
+    *,
+    class_name: str | None = None,
+    allow_partial: bool = False,
+    on_conflict: OnConflict = "widen",
+) -> Contract:
+    """Work a snapshot out for Python.
+
+    Args:
+        snapshot: What the server said.
+        class_name: Name of the adapter class; by default made of the variant.
+        allow_partial: Leave refused tools out, with a note, instead of raising.
+        on_conflict: What to do where tasks give one tool different schemas.
+
+    Raises:
+        SchemaError: A tool is refused, and `allow_partial` is not set.
+        ConflictError: Tasks disagree about a tool, and `on_conflict` is "error".
+    """
+    merged, left_out = _merged(snapshot, allow_partial)
+    for tool in merged:
+        if tool.conflict and on_conflict == "error":
+            raise ConflictError(_conflict_message(tool))
+    names = method_names([tool.name for tool in merged])
+    adapter = Identifier(class_name or pascal(snapshot.variant) or "Adapter")
+    annotations = annotate([(names[tool.name], tool.schema) for tool in merged], {adapter, *names.values()})
+    tools = tuple(_tool(tool, names[tool.name], annotations.parameters[i]) for i, tool in enumerate(merged))
+    notes = [*left_out, *(note for pair in zip(merged, tools, strict=True) for note in _notes(*pair))]
+    return Contract(adapter, snapshot, tools, annotations.nested, tuple(notes))
+
+
+def _merged(snapshot: Snapshot, allow_partial: bool) -> tuple[list[MergedTool], list[Note]]:
+    tools: list[MergedTool] = []
+    notes: list[Note] = []
+    for name in tool_names(snapshot):
+        try:
+            tools.append(merged_tool(snapshot, name))
+        except SchemaError as error:
+            if not allow_partial:
+                raise
+            notes.append(Note("left out", printable(name), str(error)))
+    return tools, notes
+
+
+def _tool(tool: MergedTool, name: Identifier, annotations: dict[str, str]) -> Tool:
+    keys = object_keys(tool.schema)
+    names = parameter_names(keys)
+    description = docstring.split(tool.description, keys)
+    parameters = tuple(
+        _parameter(key, names[key], annotations[key], tool.schema, description.parameters.get(key, "")) for key in keys
+    )
+    text = docstring.plain("\n\n".join(filter(str.strip, [description.text, _call_text(tool, description.text)])))
+    return Tool(
+        wire_name=tool.name,
+        name=name,
+        text=text or docstring.plain(f"Use the {' '.join(tool.name.split()) or 'unnamed'} tool."),
+        parameters=parameters,
+        tasks=tool.tasks,
+        schema=tool.schema,
+    )
+
+
+def _call_text(tool: MergedTool, description: str) -> str:
+    text = wording.tool_text(tool.schema)
+    return "" if text.strip() in description else text
+
+
+def _parameter(key: str, name: Identifier, annotation: str, tool: Schema, more: str) -> Parameter:
+    schema = tool.properties.get(key, Schema("any"))
+    text = wording.parameter_text(key, schema, more)
+    if name != key:
+        text = f"{text} Its name in the environment is {printable(key)!r}."
+    return Parameter(key, name, annotation, key in tool.required, docstring.plain_line(text), schema)
+
+
+def _conflict_message(tool: MergedTool) -> str:
+    return (
+        f"The probed tasks give the tool {printable(tool.name)!r} different schemas, and --on-conflict error refuses "
+        "to widen it. Give the tool one schema on the server, probe only tasks that agree (--probe), or leave the "
+        "option out."
+    )
+
+
+def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
+    wire_name = printable(tool.wire_name)
+    notes: list[Note] = []
+
+    def note(kind: NoteKind, message: str) -> None:
+        notes.append(Note(kind, wire_name, message))
+
+    if merged.conflict:
+        note("widened", "tasks give it different schemas; it takes what any of them takes")
+    if tool.name != tool.wire_name:
+        note("renamed", f"its method is called {tool.name}; the model still sees {wire_name}")
+    for parameter in tool.parameters:
+        if parameter.name != parameter.key:
+            note("renamed", f"its parameter {printable(parameter.key)!r} is spelled {parameter.name} in Python")
+    found = suspicious([tool.wire_name, merged.description, *_texts_of(tool.schema)])
+    if found:
+        note("suspicious", printable(", ".join(found)))
+    unworded = sorted(wording.unworded(tool.schema))
+    if unworded:
+        note("not shown", f"keywords that are no JSON Schema: {printable(', '.join(unworded))}")
+    if tool.schema.additional is not None and tool.schema.additional.kind != "never":
+        note("not shown", "it takes parameters beyond those that it names, and a method cannot")
+    return notes
+
+
+def _texts_of(schema: Schema) -> list[object]:
+    own = [dict(schema.facts), list(schema.properties), schema.values or (), sorted(schema.required)]
+    return [*own, *(text for part in wording.parts_of(schema) for text in _texts_of(part))]

@@ -1,0 +1,159 @@
+"""Docstrings that `transformers` cannot misread, out of text that a server wrote.
+
+Its parser looks for `Args:`, `Returns:` and `Raises:` anywhere, even in mid-sentence, and takes a line that begins with
+`word:` for a parameter. The usual ORS description is itself a Google docstring. So its `Args:` lines are given to the
+parameters that they name, every such word that is left gets a space before its colon, and a line is never broken where
+the rest would look like a parameter. `plain` and `plain_line` are the text that is meant: what the parser returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+WIDTH = 100
+
+_SECTION = re.compile(r"(Args|Returns|Raises):")
+_CHOICES = re.compile(r"(\(choices):", re.IGNORECASE)
+_ARGS_HEADER = re.compile(r"[ \t]*(?:Args|Arguments|Parameters|Params):[ \t]*")
+_ENTRY = re.compile(r"\*{0,2}(?P<name>[^\s:(]+)[ \t]*(?P<type>\([^)\n]*\))?[ \t]*:(?:[ \t]+|$)(?P<text>.*)")
+_LIKE_PARAMETER = re.compile(r"\s*\w+(?:[ \t]*\([^()\n]*\))?:")
+_SECTION_NAME = re.compile(r"(?:Args|Returns|Raises)\Z")
+
+
+@dataclass(frozen=True)
+class Description:
+    """A tool's description, with what it says about single parameters taken out."""
+
+    text: str
+    parameters: Mapping[str, str]
+
+
+def split(description: str, keys: Collection[str]) -> Description:
+    """Give the lines of the `Args:` section of a Google docstring to the parameters that they name.
+
+    Lines that name no parameter, and all other sections, stay in the text.
+    """
+    lines = inspect.cleandoc(description.replace("\r\n", "\n")).split("\n")
+    found: dict[str, str] = {}
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        end = _section_end(lines, at) if _ARGS_HEADER.fullmatch(lines[at]) else at
+        if end == at:
+            kept.append(lines[at])
+            at += 1
+            continue
+        rest = _take_entries(lines[at + 1 : end], keys, found)
+        kept += [lines[at], *rest] if any(line.strip() for line in rest) else []
+        at = end
+    return Description("\n".join(kept), found)
+
+
+def _section_end(lines: Sequence[str], header: int) -> int:
+    """The first line behind a section: one that is indented no deeper than its header."""
+    indent = _indent(lines[header])
+    end = header + 1
+    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
+        end += 1
+    return end if any(line.strip() for line in lines[header + 1 : end]) else header
+
+
+def _take_entries(lines: Sequence[str], keys: Collection[str], found: dict[str, str]) -> list[str]:
+    """Move entries that name a key into `found`; return the lines that are left."""
+    margin = min(_indent(line) for line in lines if line.strip())
+    left: list[str] = []
+    current: str | None = None
+    for line in lines:
+        if line.strip() and _indent(line) == margin:
+            entry = _ENTRY.fullmatch(line.strip())
+            current = entry["name"] if entry and entry["name"] in keys and entry["name"] not in found else None
+            if entry and current is not None:
+                found[current] = " ".join(filter(None, [entry["text"].strip(), _type_words(entry["type"])]))
+                continue
+        if current is None:
+            left.append(line)
+        elif line.strip():
+            found[current] = f"{found[current]} {line.strip()}".strip()
+    return left
+
+
+def _type_words(group: str | None) -> str:
+    """`(str, optional)` is said by the annotation already; anything more is kept."""
+    known = r"\(\s*[\w\[\]|., ]{0,40}\s*\)"
+    return "" if group is None or re.fullmatch(known, group) else group
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def plain(text: str) -> str:
+    """The text of a tool as the parser returns it: dedented, without tabs, its section words defused."""
+    lines = inspect.cleandoc(text.replace("\r\n", "\n")).split("\n")
+    return _SECTION.sub(r"\1 :", "\n".join(line.rstrip(" ") for line in lines)).strip()
+
+
+def plain_line(text: str) -> str:
+    """The text of a parameter as the parser returns it: one line."""
+    line = re.sub(r"\s*\n+\s*", " ", text.replace("\r\n", "\n").expandtabs()).strip()
+    return _CHOICES.sub(r"\1 :", _SECTION.sub(r"\1 :", line))
+
+
+def compose(text: str, parameters: Sequence[tuple[str, str, str]]) -> str:
+    """The docstring of a method.
+
+    Args:
+        text: The `plain` text of the tool.
+        parameters: Name, annotation and `plain_line` of each parameter.
+    """
+    if not parameters:
+        return text
+    lines = [line for name, annotation, words in parameters for line in _entry(name, annotation, words)]
+    return "\n".join([text, "", "Args:", *lines])
+
+
+def _entry(name: str, annotation: str, words: str) -> list[str]:
+    # A parameter called `Returns` would end the section; with a type between its name and the colon it does not.
+    kind = f" ({re.sub(r'[()]', '', annotation)})" if _SECTION_NAME.search(name) else ""
+    return [f"    {line}" if i == 0 else f"        {line}" for i, line in enumerate(_wrap(f"{name}{kind}: {words}"))]
+
+
+def _wrap(line: str) -> list[str]:
+    """Break at single spaces, which the parser puts back, and never in front of what looks like a parameter."""
+    lines: list[str] = []
+    while len(line) > WIDTH - 16:
+        breaks = [
+            match.start()
+            for match in re.finditer(r"(?<! ) (?! )", line)
+            if match.start() > 20 and not _LIKE_PARAMETER.match(line, match.end())
+        ]
+        if not breaks:
+            break
+        at = max((position for position in breaks if position <= WIDTH - 16), default=breaks[0])
+        lines.append(line[:at])
+        line = line[at + 1 :]
+    return [*lines, line]
+
+
+def literal(docstring: str, indent: int) -> str:
+    """The source of a docstring: what it evaluates to is the text, indented, and nothing in it ends it early."""
+    lines = docstring.split("\n")
+    margin = " " * indent
+    body = "\n".join(margin + _escaped(line) if line and i else _escaped(line) for i, line in enumerate(lines))
+    body = body.replace('"""', r"\"\"\"")
+    if body.endswith('"'):
+        body = body[:-1] + r"\""
+    return f'"""{body}"""' if len(lines) == 1 else f'"""{body}\n{margin}"""'
+
+
+def _escaped(line: str) -> str:
+    """Backslashes doubled; what does not print (controls, bidi marks, odd spaces) as a visible escape."""
+    return "".join(
+        "\\\\" if character == "\\"
+        else character if character.isprintable()
+        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in line
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""Names: what a server calls things, as Python identifiers that collide with nothing.
+
+Wire names and keys are never changed; what is made here is only how Python spells them. Every name depends on the set
+of names around it, not on their order, so a server that lists its tools differently changes nothing.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable
+
+ADAPTER_MEMBERS = frozenset("reset get_reward reward rewards metadata finished last_output failure".split())
+"""The public members of `runtime.RolloutAdapter`, and TRL's `get_reward` (a test holds that the list is complete)."""
+
+MODULE_NAMES = frozenset(
+    "annotations TYPE_CHECKING Any Literal NotRequired TypedDict "
+    "UNSET Environment RolloutAdapter TerminalTool ToolResult tool self".split()
+)
+"""What the template itself names in a module: a method of such a name would hide it in the class body."""
+
+BUILTINS = frozenset(
+    "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex "
+    "copyright credits delattr dict dir divmod enumerate eval exec exit filter float format frozenset getattr globals "
+    "hasattr hash help hex id input int isinstance issubclass iter len license list locals map max memoryview min "
+    "next object oct open ord pow print property quit range repr reversed round set setattr slice sorted staticmethod "
+    "str sum super tuple type vars zip".split()
+)
+"""Written down, not asked of the interpreter: a snapshot gives the same names under every version of Python."""
+
+KEYWORDS = frozenset(keyword.kwlist)
+
+
+class Identifier(str):
+    """A Python identifier that this module made: nothing else that a server said becomes code."""
+
+    __slots__ = ()
+
+
+def method_names(wire_names: Collection[str]) -> dict[str, Identifier]:
+    """One method name for each tool, unique and public (TRL takes no member that begins with an underscore)."""
+    return _assign(wire_names, _method_name, ADAPTER_MEMBERS | MODULE_NAMES | BUILTINS | KEYWORDS)
+
+
+def parameter_names(keys: Collection[str]) -> dict[str, Identifier]:
+    """One parameter name for each key: the key itself wherever Python and the docstring parser can spell it."""
+    return _assign(keys, _parameter_name, KEYWORDS | {"self"})
+
+
+def type_name(words: Iterable[str], taken: set[str]) -> Identifier:
+    """A class name out of words, added to `taken`; names that differ in case only count as the same."""
+    name = _numbered(pascal(" ".join(words)) or "Type", taken | MODULE_NAMES | BUILTINS | KEYWORDS)
+    taken.add(name)
+    return Identifier(name)
+
+
+def pascal(text: str) -> str:
+    """`search-recipes` and `search_recipes` as `SearchRecipes`; capitals inside a word stay (`EigentSETA`)."""
+    name = "".join(word[:1].upper() + word[1:] for word in _words(text))
+    return f"T{name}" if name[:1].isdigit() else name
+
+
+def snake(text: str) -> str:
+    """`Eigent/SETA` as `eigent_seta`, `SearchRecipes` as `search_recipes`."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", " ".join(_words(text)))
+    return re.sub(r"[ _]+", "_", parted).strip("_").lower()
+
+
+def _words(text: str) -> list[str]:
+    """The runs of ASCII letters and digits; accents are dropped, other scripts are left out."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+    return re.findall(r"[A-Za-z0-9]+", plain)
+
+
+def _assign(
+    wire_names: Collection[str], spell: Callable[[str], str], reserved: frozenset[str]
+) -> dict[str, Identifier]:
+    """Names that are already right keep themselves; the others follow in the order of their wire names."""
+    names = {name: Identifier(name) for name in wire_names if spell(name) == name and name not in reserved}
+    taken = reserved | names.keys()
+    for wire_name in sorted(set(wire_names) - names.keys()):
+        spelled = spell(wire_name)
+        names[wire_name] = Identifier(_numbered(f"{spelled}_" if spelled in reserved else spelled, taken))
+        taken |= {names[wire_name]}
+    return names
+
+
+def _numbered(name: str, taken: Collection[str]) -> str:
+    folded = {_fold(other) for other in taken}
+    candidate, number = name, 1
+    while _fold(candidate) in folded:
+        number += 1
+        candidate = f"{name.rstrip('_')}{'' if name[:1].isupper() else '_'}{number}"
+    return candidate
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _method_name(wire_name: str) -> str:
+    name = _identifier(wire_name)
+    if name.startswith("_"):
+        name = name.strip("_")
+    return f"tool_{name}".rstrip("_") if not name or name[0].isdigit() else name
+
+
+def _parameter_name(key: str) -> str:
+    name = _identifier(key)
+    if name.startswith("__"):  # a method's `__x` is mangled by the compiler
+        name = name.strip("_")
+    if not name.strip("_"):
+        name = "parameter"
+    return f"_{name}" if name[0].isdigit() else name
+
+
+def _identifier(text: str) -> str:
+    r"""Every run of characters that is no `\w` (what the docstring parser takes for a name) becomes one underscore."""
+    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text))
+    # `\w` is a little wider than what Python allows in a name (digits such as '²' in front, for one).
+    name = "".join(character if f"a{character}".isidentifier() else "_" for character in name)
+    return unicodedata.normalize("NFKC", name)

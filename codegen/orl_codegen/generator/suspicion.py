@@ -1,0 +1,44 @@
+"""Text that deserves a second look in review: it is kept as data, and listed in the report."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+CHAT_TOKENS = re.compile(
+    r"<\|[^|\n]{1,40}\|>|</?(?:tool_call|tool_response|tools|think|s|start_of_turn|end_of_turn)>|\[/?(?:INST|TOOL_CALLS)\]|<<SYS>>"
+)
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def suspicious(value: Any) -> tuple[str, ...]:
+    """What is odd about the texts (keys included) anywhere in a JSON value, one short phrase a kind."""
+    return tuple(dict.fromkeys(kind for text in _texts(value) for kind in _kinds(text)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _texts(key)
+            yield from _texts(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts(part)
+
+
+def _kinds(text: str) -> Iterator[str]:
+    for token in CHAT_TOKENS.findall(text):
+        yield f"chat special token {token}"
+    for character in text:
+        if character in BIDI:
+            yield f"bidirectional control U+{ord(character):04X}"
+        elif unicodedata.category(character) == "Cf":
+            yield f"invisible character U+{ord(character):04X}"
+        elif unicodedata.category(character) == "Cc" and character not in "\t\n\r":
+            yield f"control character U+{ord(character):04X}"
+        elif unicodedata.category(character) == "Co":
+            yield f"private-use character U+{ord(character):04X}"

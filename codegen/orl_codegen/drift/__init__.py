@@ -1,0 +1,7 @@
+"""Drift: what changed between two snapshots, and whether the committed files are still what they should be.
+
+    (Snapshot, Snapshot) → Changes → Findings → Report → text
+
+`compare` tells what changed, `rules` says what a change means, `judge` weighs it (profile, overrides, accept list), and
+`formats` prints it. `inspection` looks at files and servers for the `check` command. Nothing here writes a file.
+"""

@@ -1,0 +1,112 @@
+"""A change, as data, and the place where it happened."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from orl_codegen.errors import printable
+from orl_codegen.generator.schema import escape
+from orl_codegen.generator.snapshot import canonical
+
+_EXCERPT = 70
+"""How many characters of an old or a new value a message shows."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference.
+
+    Attributes:
+        rule: Id of the rule that names it.
+        tool: Wire name of the tool; None where the environment or a file changed.
+        path: JSON pointer into the tool's spec, or into the snapshot where `tool` is None. References are resolved, so
+            it leads through the definition at the place of use.
+        old: The old value as JSON; None where there was none.
+        new: The new value as JSON; None where there is none.
+    """
+
+    rule: str
+    tool: str | None
+    path: str
+    old: Any = None
+    new: Any = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hex digits that name this change on every machine, whatever else changed."""
+        text = canonical([self.rule, self.tool, self.path, self.old, self.new])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @property
+    def what(self) -> str:
+        """What changed, as a person would call it: `filters.cuisine` of `search`."""
+        inside = spoken(self.path)
+        if self.tool is None:
+            return f"`{printable(inside)}`"
+        return f"`{printable(inside)}` of `{printable(self.tool)}`" if inside else f"`{printable(self.tool)}`"
+
+    def sentence(self, template: str) -> str:
+        """One sentence about the change; values of the server are escaped and cut to where they differ."""
+        old, new = _contrast(shown(self.old), shown(self.new))
+        key = self.path.rpartition("/")[2]
+        text = template.format(what=self.what, old=old, new=new, path=f"`{printable(_unescape(key))}`")
+        return text[0].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a comparison stands. `place / "properties" / name` leads deeper."""
+
+    tool: str | None = None
+    path: str = ""
+
+    def __truediv__(self, part: str | int) -> Place:
+        return Place(self.tool, f"{self.path}/{escape(str(part))}")
+
+    def change(self, rule: str, old: Any = None, new: Any = None) -> Change:
+        """A change that happened here."""
+        return Change(rule, self.tool, self.path, old, new)
+
+
+def spoken(path: str) -> str:
+    """A JSON pointer as people write it: `/input_schema/properties/a/items/properties/b` is `a[].b`."""
+    parts = [_unescape(part) for part in path.split("/")[1:]]
+    if parts[:1] != ["input_schema"]:
+        return parts[-1] if parts else ""
+    words, rest = "", parts[1:]
+    while rest:
+        keyword, *rest = rest
+        if keyword == "properties" and rest:
+            words += ("." if words else "") + rest.pop(0)
+        elif keyword in _STEPS:
+            words += _STEPS[keyword].format(rest.pop(0) if rest and "{" in _STEPS[keyword] else "")
+    return words
+
+
+_STEPS: Mapping[str, str] = MappingProxyType(
+    {"items": "[]", "prefixItems": "[{}]", "additionalProperties": "[*]", "anyOf": "<{}>"}
+)
+
+
+def shown(value: Any) -> str:
+    """A value for a message: texts as they are, everything else as JSON."""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def _contrast(old: str, new: str) -> tuple[str, str]:
+    """Both texts, quoted and cut to a length that fits a line, from shortly before the first difference on."""
+    common = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    start = max(0, common - 20) if max(len(old), len(new)) > _EXCERPT else 0
+    return _excerpt(old, start), _excerpt(new, start)
+
+
+def _excerpt(text: str, start: int) -> str:
+    return f"`{'…' if start else ''}{printable(text[start:], _EXCERPT)}`"
+
+
+def _unescape(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")

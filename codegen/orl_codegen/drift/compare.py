@@ -1,0 +1,85 @@
+"""What changed between two snapshots: `compare` is a chain of small generators, one for each part of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orl_codegen.drift.change import Change, Place
+from orl_codegen.drift.texts import compare_texts
+from orl_codegen.drift.tools import compare_tools
+from orl_codegen.generator.snapshot import JSONObject, Snapshot
+
+Changes = Iterator[Change]
+
+
+def compare(old: Snapshot, new: Snapshot, *, allow_partial: bool = False) -> tuple[Change, ...]:
+    """Every change between two snapshots, in the order of the snapshot.
+
+    Args:
+        old: What was recorded.
+        new: What is there now.
+        allow_partial: Leave tools with a refused schema out, as the adapter does then.
+
+    Raises:
+        SchemaError: A tool's schema is refused, and `allow_partial` is not set.
+    """
+    if old.digest == new.digest:
+        return ()
+    changes = (*_environment(old, new), *compare_tools(old, new, allow_partial))
+    return (*changes, *compare_texts(old, new, changes, allow_partial))
+
+
+def _environment(old: Snapshot, new: Snapshot) -> Changes:
+    yield from _identity(old, new)
+    yield from _splits(old, new)
+    yield from _probes(old, new)
+    yield from _terminal_tool(old.terminal_tool, new.terminal_tool)
+    yield from _group_scoring(old, new)
+
+
+def _identity(old: Snapshot, new: Snapshot) -> Changes:
+    for name in ("target", "variant", "toolset"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield (Place() / name).change(f"{name}-changed", before, after)
+
+
+def _splits(old: Snapshot, new: Snapshot) -> Changes:
+    before, after = ({str(split.get("name")): split.get("type") for split in side.splits} for side in (old, new))
+    for name in before | after:
+        place = Place() / "splits" / name
+        if name not in after:
+            yield place.change("split-removed", before[name])
+        elif name not in before:
+            yield place.change("split-added", None, after[name])
+        elif before[name] != after[name]:
+            yield place.change("split-type-changed", before[name], after[name])
+
+
+def _probes(old: Snapshot, new: Snapshot) -> Changes:
+    if old.split != new.split:
+        yield (Place() / "split").change("probed-split-changed", old.split, new.split)
+    elif old.probed != new.probed:
+        yield (Place() / "probed").change("probed-tasks-changed", list(old.probed), list(new.probed))
+
+
+def _terminal_tool(old: JSONObject | None, new: JSONObject | None) -> Changes:
+    place = Place() / "terminal_tool"
+    if old is None or new is None:
+        if old is not None:
+            yield place.change("terminal-tool-removed", old.get("name"))
+        if new is not None:
+            yield place.change("terminal-tool-added", None, new.get("name"))
+        return
+    for key in ("name", "arg"):
+        if old.get(key) != new.get(key):
+            yield (place / key).change("terminal-tool-changed", old.get(key), new.get(key))
+    if old.get("description") != new.get("description"):
+        before, after = old.get("description"), new.get("description")
+        yield (place / "description").change("terminal-tool-description-changed", before, after)
+
+
+def _group_scoring(old: Snapshot, new: Snapshot) -> Changes:
+    if old.supports_score_group != new.supports_score_group:
+        rule = "group-scoring-added" if new.supports_score_group else "group-scoring-removed"
+        yield (Place() / "supports_score_group").change(rule, old.supports_score_group, new.supports_score_group)

@@ -1,0 +1,117 @@
+"""What a check has found, as data: findings, the comparisons that made them, and the report of a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from orl_codegen.drift.change import Change
+from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
+
+Outcome = Literal["same", "different", "left out"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A change, weighed.
+
+    Attributes:
+        change: What changed.
+        severity: error, warning or info.
+        message: One sentence, safe to print.
+        file: The committed file that it concerns, relative to the working directory, with forward slashes.
+        line: The line of the generated method, from 1.
+        accepted: The reason why it is accepted, or None where it counts.
+        note: More that a reader should know, such as that an acceptance has expired.
+    """
+
+    change: Change
+    severity: Severity
+    message: str
+    file: str
+    line: int = 1
+    accepted: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two things that were compared, by name, and how it went; a note says why one was left out."""
+
+    name: str
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Everything about one environment.
+
+    Attributes:
+        name: The slug, or what else names it in the output.
+        target: The target, safe to print.
+        comparisons: In the order in which they are reported.
+        regenerate: The command that writes the files again, or an empty string.
+        diff: The unified diff of the module, where it was asked for.
+    """
+
+    name: str
+    target: str
+    comparisons: tuple[Comparison, ...]
+    regenerate: str = ""
+    diff: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those that count, of every comparison."""
+        return tuple(finding for comparison in self.comparisons for finding in counted(comparison))
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole run."""
+
+    checked: tuple[Checked, ...]
+    profile: Profile
+    fail_on: Severity
+
+    def __iter__(self) -> Iterator[tuple[Checked, Comparison, Finding]]:
+        """Every finding, accepted ones too, with the environment and the comparison that it comes from."""
+        for checked in self.checked:
+            for comparison in checked.comparisons:
+                for finding in comparison.findings:
+                    yield checked, comparison, finding
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those that count."""
+        return tuple(finding for checked in self.checked for finding in checked.findings)
+
+    @property
+    def accepted(self) -> tuple[Finding, ...]:
+        """Those that were accepted."""
+        return tuple(finding for _, _, finding in self if finding.accepted is not None)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a finding is as grave as `fail_on`, or graver."""
+        limit = SEVERITIES.index(self.fail_on)
+        return any(SEVERITIES.index(finding.severity) <= limit for finding in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """The counts in one line: `2 errors, 1 warning, 1 accepted`."""
+        words = []
+        for severity in ("error", "warning", "info"):
+            count = sum(finding.severity == severity for finding in self.findings)
+            plural = "" if severity == "info" or count == 1 else "s"
+            words += [f"{count} {severity}{plural}"] if count else []
+        words += [f"{len(self.accepted)} accepted"] if self.accepted else []
+        return ", ".join(words) or "no drift"
+
+
+def counted(comparison: Comparison) -> tuple[Finding, ...]:
+    """The findings of a comparison that were not accepted."""
+    return tuple(finding for finding in comparison.findings if finding.accepted is None)

@@ -1,0 +1,28 @@
+"""For GitHub Actions: workflow commands that become annotations on the lines of the generated methods."""
+
+from __future__ import annotations
+
+from orl_codegen.drift.findings import Finding, Report
+
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def github(report: Report) -> str:
+    """One workflow command for each finding that counts, and the summary."""
+    return "".join(f"{line}\n" for line in [*map(_command, report.findings), f"orl-codegen: {report.summary}"])
+
+
+def _command(finding: Finding) -> str:
+    message = " ".join(filter(None, [finding.message, finding.note]))
+    properties = f"file={_value(finding.file)},line={finding.line},title={_value(finding.change.rule)}"
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Text that cannot end a command or begin another one."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    """The same, for a property, where commas and colons mean something too."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,64 @@
+"""For test reports: JUnit XML, where each environment is a suite and each comparison a test case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.drift.rules import SEVERITIES
+from orl_codegen.errors import printable
+
+
+def junit(report: Report) -> str:
+    """A suite for each environment. A comparison fails by the findings that `--fail-on` counts."""
+    limit = SEVERITIES.index(report.fail_on)
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', '<testsuites name="orl-codegen">']
+    for checked in report.checked:
+        lines += _suite(checked, limit)
+    return "\n".join([*lines, "</testsuites>"]) + "\n"
+
+
+def _suite(checked: Checked, limit: int) -> Iterator[str]:
+    failures = sum(bool(_grave(comparison, limit)) for comparison in checked.comparisons)
+    skipped = sum(comparison.outcome == "left out" for comparison in checked.comparisons)
+    counts = f'tests="{len(checked.comparisons)}" failures="{failures}" errors="0" skipped="{skipped}"'
+    yield f"  <testsuite name={_attribute(checked.name)} {counts}>"
+    for comparison in checked.comparisons:
+        yield from _case(checked, comparison, limit)
+    yield "  </testsuite>"
+
+
+def _case(checked: Checked, comparison: Comparison, limit: int) -> Iterator[str]:
+    yield f"    <testcase classname={_attribute(checked.name)} name={_attribute(comparison.name)}>"
+    grave = _grave(comparison, limit)
+    if comparison.outcome == "left out":
+        yield f"      <skipped message={_attribute(comparison.note)}/>"
+    if grave:
+        lines = "\n".join(map(_line, grave))
+        summary = _attribute(f"{len(grave)} finding{'' if len(grave) == 1 else 's'}")
+        yield f'      <failure message={summary} type="drift">{_content(lines)}</failure>'
+    light = [finding for finding in comparison.findings if finding not in grave]
+    if light:
+        yield f"      <system-out>{_content(chr(10).join(map(_line, light)))}</system-out>"
+    yield "    </testcase>"
+
+
+def _grave(comparison: Comparison, limit: int) -> list[Finding]:
+    return [finding for finding in counted(comparison) if SEVERITIES.index(finding.severity) <= limit]
+
+
+def _line(finding: Finding) -> str:
+    severity = "accepted" if finding.accepted is not None else finding.severity
+    return (
+        f"{finding.file}:{finding.line}: {severity}: {finding.message} {finding.note}".rstrip()
+        + f" [{finding.change.rule}]"
+    )
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(printable(text, 1000))
+
+
+def _content(text: str) -> str:
+    return "\n".join(escape(printable(line, 2000)) for line in text.split("\n"))

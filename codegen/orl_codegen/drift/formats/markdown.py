@@ -1,0 +1,84 @@
+"""For a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from orl_codegen.drift.findings import Checked, Finding, Report
+
+MARKER = "<!-- orl-codegen check -->"
+"""The first line: what a workflow finds its own comment by, to write it anew."""
+
+MAX_LENGTH = 60_000
+"""GitHub takes comments of up to 65,536 characters."""
+
+_SIGNS = {"error": "🛑 error", "warning": "⚠️ warning", "info": "info"}
+
+
+def markdown(report: Report) -> str:
+    """A heading with the summary, a table for each environment with findings, and how to react."""
+    blocks = [
+        MARKER,
+        f"### orl-codegen: {report.summary}",
+        *(block for checked in report.checked for block in _section(checked)),
+    ]
+    kept = _fitting(blocks)
+    if len(kept) < len(blocks):
+        kept.append("The rest does not fit into a comment: see the log of the check.")
+    return "\n\n".join(kept) + "\n"
+
+
+def _fitting(blocks: list[str]) -> list[str]:
+    kept, length = [], 0
+    for block in blocks:
+        length += len(block) + 2
+        if length > MAX_LENGTH:
+            break
+        kept.append(block)
+    return kept
+
+
+def _section(checked: Checked) -> Iterator[str]:
+    if not checked.findings:
+        return
+    yield f"#### {plain(checked.name)} ({code(checked.target)})"
+    for comparison in checked.comparisons:
+        rows = [_row(finding) for finding in comparison.findings if finding.accepted is None]
+        head = f"**{comparison.name}**\n\n| | What changed | Rule | Fingerprint |\n|---|---|---|---|"
+        for start in range(0, len(rows), 50):
+            yield "\n".join([head, *rows[start : start + 50]])
+    if checked.regenerate:
+        yield f"To write the files again: {code(checked.regenerate)}"
+    if checked.diff:
+        fence = "`" * (_longest_run(checked.diff) + 3)
+        yield f"<details><summary>Diff of the module</summary>\n\n{fence}diff\n{checked.diff}{fence}\n\n</details>"
+
+
+def _row(finding: Finding) -> str:
+    message = " ".join(filter(None, [finding.message, finding.note]))
+    return (
+        f"| {_SIGNS[finding.severity]} | {plain(message)} | `{finding.change.rule}` | `{finding.change.fingerprint}` |"
+    )
+
+
+def plain(text: str) -> str:
+    """Text in which nothing of a server's is markup, a mention or HTML; what stands between backticks is code."""
+    parts = re.split(r"`([^`]*)`", text)
+    return "".join(code(part) if i % 2 else _escape(part) for i, part in enumerate(parts))
+
+
+def _escape(text: str) -> str:
+    entities = re.sub(r"[&<>]", lambda sign: {"&": "&amp;", "<": "&lt;", ">": "&gt;"}[sign[0]], text)
+    return re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", entities).replace("@", "@\u200b")
+
+
+def code(text: str) -> str:
+    """A code span, in a table too: nothing in it is markup."""
+    fence = "`" * (_longest_run(text) + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{padding}{text}{padding}{fence}".replace("|", "\\|") if text else "(nothing)"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -1,0 +1,63 @@
+"""For code scanning: SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from orl_codegen import __version__
+from orl_codegen.drift.findings import Finding, Report
+from orl_codegen.drift.rules import RULES, Profile, Rule
+
+_LEVELS = {"error": "error", "warning": "warning", "info": "note", "off": "none"}
+
+
+def sarif(report: Report) -> str:
+    """One run, with the rules that it names; accepted findings are results that are suppressed."""
+    found = [finding for _, _, finding in report]
+    rules = [rule for rule in RULES.values() if any(finding.change.rule == rule.id for finding in found)]
+    driver = {
+        "name": "orl-codegen",
+        "version": __version__,
+        "rules": [_rule(rule, report.profile) for rule in rules],
+    }
+    order = {rule.id: index for index, rule in enumerate(rules)}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": [_result(f, order) for f in found]}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def _rule(rule: Rule, profile: Profile) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.meaning},
+        "fullDescription": {"text": f"{rule.meaning} {rule.why}"},
+        "help": {"text": rule.react},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity(profile)]},
+        "properties": {"category": rule.category},
+    }
+
+
+def _result(finding: Finding, order: dict[str, int]) -> dict[str, Any]:
+    change = finding.change
+    suppressed = finding.accepted is not None
+    return {
+        "ruleId": change.rule,
+        "ruleIndex": order[change.rule],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": " ".join(filter(None, [finding.message, finding.note]))},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(finding.file)},
+                    "region": {"startLine": finding.line},
+                },
+                "logicalLocations": [{"name": change.tool or "", "fullyQualifiedName": change.path}],
+            }
+        ],
+        "partialFingerprints": {"change/v1": change.fingerprint},
+        **({"suppressions": [{"kind": "external", "justification": finding.accepted}]} if suppressed else {}),
+    }

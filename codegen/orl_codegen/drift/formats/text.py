@@ -1,0 +1,84 @@
+"""For people: what was compared, what was found, how to accept it and how to regenerate. Colours are click's to strip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.errors import printable
+
+_COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+
+def text(report: Report) -> str:
+    """The report in lines, with ANSI colours."""
+    blocks = ["\n".join(_environment(checked)) for checked in report.checked]
+    return "\n\n".join([*blocks, *_closing(report)]) + "\n"
+
+
+def _environment(checked: Checked) -> Iterator[str]:
+    target = f" ({checked.target})" if checked.target != checked.name else ""
+    yield f"{click.style(checked.name, bold=True)}{target}"
+    width = max((len(comparison.name) for comparison in checked.comparisons), default=0)
+    for comparison in checked.comparisons:
+        yield f"  {comparison.name:<{width}}  {_outcome(comparison)}"
+        for finding in comparison.findings:
+            yield from _finding(finding)
+    if checked.diff:
+        yield from ("", _colourful(checked.diff))
+
+
+def _outcome(comparison: Comparison) -> str:
+    found = len(counted(comparison))
+    accepted = len(comparison.findings) - found
+    words = [f"{found} finding{'' if found == 1 else 's'}"] if found else []
+    words += [f"{accepted} accepted"] if accepted else []
+    words += [comparison.note] if comparison.note else []
+    outcome = {"same": "ok", "different": "", "left out": "left out"}[comparison.outcome]
+    return ", ".join(filter(None, [click.style(outcome, fg="green") if outcome == "ok" else outcome, *words]))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    severity = "accepted" if finding.accepted is not None else finding.severity
+    badge = click.style(f"{severity:<8}", fg=_COLOURS.get(severity), bold=True)
+    yield f"    {badge} {finding.message} {finding.note}".rstrip()
+    change = finding.change
+    where = " ".join(filter(None, [change.rule, printable(change.path), change.fingerprint]))
+    yield click.style(f"             {finding.file}:{finding.line}  {where}", dim=True)
+    if finding.accepted is not None:
+        yield f"             {printable(finding.accepted)}"
+
+
+def _colourful(diff: str) -> str:
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    return "\n".join(click.style(line, fg=colours.get(line[:1])) for line in diff.rstrip("\n").split("\n"))
+
+
+def _closing(report: Report) -> Iterator[str]:
+    commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
+    if commands:
+        yield "\n".join(["To write the files again:", "", *(f"    {command}" for command in dict.fromkeys(commands))])
+    if report.findings:
+        yield "\n\n".join(
+            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, report.findings)]
+        )
+    yield click.style(
+        f"{report.summary[:1].upper()}{report.summary[1:]}.", fg=None if report.failed else "green", bold=True
+    )
+
+
+def acceptance(finding: Finding) -> str:
+    """The block of TOML that accepts a finding, and nothing else."""
+    change = finding.change
+    pairs = {"rule": change.rule, "tool": change.tool, "path": change.path, "fingerprint": change.fingerprint}
+    lines = [f"{key} = {toml(value)}" for key, value in pairs.items() if value is not None]
+    return "\n".join(["[[tool.orl-codegen.accept]]", *lines, 'reason = "reviewed: say why"', "# expires = YYYY-MM-DD"])
+
+
+def toml(value: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, once what is outside ASCII and not printable is escaped too."""
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)

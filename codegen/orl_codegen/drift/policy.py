@@ -1,0 +1,166 @@
+"""How changes are weighed: the profile, severities of the project's own, and the list of what it has accepted.
+
+[tool.orl-codegen.severity]
+param-order-changed = "error"
+
+[[tool.orl-codegen.accept]]
+rule = "tool-description-changed"
+tool = "search"
+path = "/description"
+reason = "reviewed in #12"
+expires = 2027-01-31
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from orl_codegen.drift.change import Change
+from orl_codegen.drift.findings import Finding
+from orl_codegen.drift.rules import RULES, SEVERITIES, Profile, Severity
+from orl_codegen.errors import ConfigError, printable
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A change that the project lives with: one fingerprint, or whatever a rule says of one place.
+
+    Attributes:
+        reason: Why.
+        rule: Id of the rule.
+        tool: Wire name; None for the environment itself and for files.
+        path: The JSON pointer of the finding.
+        fingerprint: The finding's fingerprint; with it, the other three may be left out.
+        expires: The last day on which it holds; None for no end.
+    """
+
+    reason: str
+    rule: str | None = None
+    tool: str | None = None
+    path: str | None = None
+    fingerprint: str | None = None
+    expires: datetime.date | None = None
+
+    def covers(self, change: Change) -> bool:
+        """Whether it is about this change."""
+        if self.fingerprint is not None:
+            return self.fingerprint == change.fingerprint and self.rule in (None, change.rule)
+        return (self.rule, self.tool, self.path) == (change.rule, change.tool, change.path)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the command line and the configuration say about severities.
+
+    Attributes:
+        profile: Whose severities the catalogue gives.
+        severities: Severities of the project's own, by rule.
+        accepted: What the project has accepted.
+        today: The day that expiry dates are compared with.
+    """
+
+    profile: Profile = "training"
+    severities: Mapping[str, Severity] = field(default_factory=lambda: MappingProxyType({}))
+    accepted: tuple[Acceptance, ...] = ()
+    today: datetime.date = field(default_factory=datetime.date.today)
+
+    def judge(self, changes: Iterable[Change], file: str, lines: Mapping[str | None, int]) -> tuple[Finding, ...]:
+        """The findings that changes amount to; those that are `off` are left out.
+
+        Args:
+            changes: What changed.
+            file: The file that the findings are shown at.
+            lines: The line of each tool in it, by wire name; that of the adapter under None.
+        """
+        found = (self._finding(change, file, lines.get(change.tool, lines.get(None, 1))) for change in changes)
+        return tuple(finding for finding in found if finding.severity != "off")
+
+    def _finding(self, change: Change, file: str, line: int) -> Finding:
+        rule = RULES[change.rule]
+        severity = self.severities.get(rule.id, rule.severity(self.profile))
+        covering = [acceptance for acceptance in self.accepted if acceptance.covers(change)]
+        valid = next((entry for entry in covering if entry.expires is None or entry.expires >= self.today), None)
+        note = f"It was accepted until {covering[0].expires}." if covering and valid is None else ""
+        message = change.sentence(rule.sentence)
+        return Finding(change, severity, message, file, line, valid.reason if valid else None, note)
+
+
+# --- reading the configuration -------------------------------------------------------------------------------------
+
+
+def read_severities(table: object) -> Mapping[str, Severity]:
+    """`[tool.orl-codegen.severity]`, checked.
+
+    Raises:
+        ConfigError: A rule or a severity that does not exist.
+    """
+    if not isinstance(table, Mapping):
+        raise ConfigError("[tool.orl-codegen.severity] must be a table of rules and severities.")
+    for rule, severity in table.items():
+        _known_rule(rule, "[tool.orl-codegen.severity]")
+        if severity not in SEVERITIES:
+            raise ConfigError(
+                f"[tool.orl-codegen.severity]: {printable(severity)} is no severity for {rule}; use {', '.join(SEVERITIES)}."
+            )
+    return MappingProxyType(dict(table))
+
+
+def read_acceptances(entries: object) -> tuple[Acceptance, ...]:
+    """`[[tool.orl-codegen.accept]]`, checked.
+
+    Raises:
+        ConfigError: An entry has no reason, an unknown key or rule, or says too little of what it accepts.
+    """
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise ConfigError("[[tool.orl-codegen.accept]] must be a list of tables.")
+    return tuple(_acceptance(entry) for entry in entries)
+
+
+def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
+    values = dict(entry)
+    for key in values:
+        if key not in Acceptance.__dataclass_fields__:
+            raise ConfigError(
+                f"{_ACCEPT} has no key {printable(key)}.{_suggestion(key, Acceptance.__dataclass_fields__)}"
+            )
+    values["expires"] = _date(values.get("expires"))
+    if not all(isinstance(value, str | None) for key, value in values.items() if key != "expires"):
+        raise ConfigError(f"{_ACCEPT}: every value but `expires` is a text.")
+    if not values.get("reason", "").strip():
+        raise ConfigError(f"{_ACCEPT}: each entry needs a `reason` that says why the change is accepted.")
+    if "rule" in values:
+        _known_rule(values["rule"], _ACCEPT)
+    if "fingerprint" not in values and not ("rule" in values and "path" in values):
+        raise ConfigError(
+            f"{_ACCEPT}: name the change by `fingerprint`, or by `rule`, `tool` and `path`, as check prints it."
+        )
+    return Acceptance(**values)
+
+
+_ACCEPT = "[[tool.orl-codegen.accept]]"
+
+
+def _date(value: object) -> datetime.date | None:
+    if value is None or (isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)):
+        return value
+    try:
+        return datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise ConfigError(f"{_ACCEPT}: {printable(value)} is no date for `expires`; write 2027-01-31.") from None
+
+
+def _known_rule(rule: str, where: str) -> None:
+    if rule not in RULES:
+        raise ConfigError(
+            f"{where}: there is no rule {printable(rule)}.{_suggestion(rule, RULES)} `orl-codegen rules` lists them all."
+        )
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f" Did you mean {close[0]}?" if close else ""

@@ -1,0 +1,124 @@
+"""What changed in the tools: which there are, what is said about each, and for which tasks it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from orl_codegen.drift.annotations import compare_description
+from orl_codegen.drift.change import Change, Place
+from orl_codegen.drift.pairs import Pair, differs, likeness, renames
+from orl_codegen.drift.schemas import compare_schemas
+from orl_codegen.errors import SchemaError
+from orl_codegen.generator.merging import MergedTool, merged_tool, tool_names
+from orl_codegen.generator.naming import method_names, parameter_names
+from orl_codegen.generator.snapshot import JSONObject, Snapshot
+from orl_codegen.generator.suspicion import suspicious
+
+Changes = Iterator[Change]
+Tools = Mapping[str, MergedTool]
+
+
+def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
+    """Every change of the tools."""
+    before, after = (_merged(side, allow_partial) for side in (old, new))
+    renamed = renames(before, after, _likeness, _schema_likeness)
+    yield from _gone(before, after, renamed, new)
+    yield from _come(before, after, renamed, old)
+    yield from _identifiers(before, after)
+    kept = {name: name for name in before if name in after} | renamed
+    for name in kept:
+        yield from _tool(before[name], after[kept[name]])
+        yield from _coverage(old, new, before[name], after[kept[name]])
+        yield from _metadata(kept[name], _specs(old, name)[0], _specs(new, kept[name])[0])
+    for name in after:
+        yield from _suspicion(name, _specs(old, name), _specs(new, name))
+
+
+def _merged(snapshot: Snapshot, allow_partial: bool) -> Tools:
+    tools: dict[str, MergedTool] = {}
+    for name in tool_names(snapshot):
+        try:
+            tools[name] = merged_tool(snapshot, name)
+        except SchemaError:
+            if not allow_partial:
+                raise
+    return tools
+
+
+def _likeness(tool: MergedTool) -> str:
+    return f"{tool.description.strip()}\n{likeness(tool.schema, text=True)}"
+
+
+def _schema_likeness(tool: MergedTool) -> str | None:
+    """Tools without parameters are all alike, so there the schema tells nothing."""
+    return likeness(tool.schema, text=True) if tool.schema.properties else None
+
+
+def _gone(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot) -> Changes:
+    for name in before:
+        if name in renamed:
+            yield Place(renamed[name], "/name").change("tool-renamed", name, renamed[name])
+        elif name not in after:
+            terminal = new.terminal_tool is not None and new.terminal_tool.get("name") == name
+            yield Place(name).change("tool-became-terminal" if terminal else "tool-removed", name)
+
+
+def _come(before: Tools, after: Tools, renamed: Mapping[str, str], old: Snapshot) -> Changes:
+    for name in after:
+        if name not in before and name not in renamed.values():
+            terminal = old.terminal_tool is not None and old.terminal_tool.get("name") == name
+            yield Place(name).change("tool-became-ordinary" if terminal else "tool-added", None, name)
+
+
+def _identifiers(before: Tools, after: Tools) -> Changes:
+    old, new = method_names(before.keys()), method_names(after.keys())
+    for name in sorted(before.keys() & after.keys()):
+        if old[name] != new[name]:
+            yield Place(name, "/name").change("tool-identifier-changed", str(old[name]), str(new[name]))
+
+
+def _tool(old: MergedTool, new: MergedTool) -> Changes:
+    at = Place(new.name)
+    yield from compare_description(at / "description", "tool", old.description, new.description)
+    if old.conflict != new.conflict:
+        yield at.change("task-tool-conflict-added" if new.conflict else "task-tool-conflict-removed")
+    yield from compare_schemas(Pair(old.schema, new.schema, at / "input_schema"))
+    yield from _keywords(at, old, new)
+
+
+def _keywords(at: Place, old: MergedTool, new: MergedTool) -> Changes:
+    """The Python names of the parameters: another parameter may have taken one away."""
+    before, after = (parameter_names(tool.schema.properties.keys() | tool.schema.required) for tool in (old, new))
+    for key in sorted(before.keys() & after.keys()):
+        if before[key] != after[key]:
+            place = at / "input_schema" / "properties" / key
+            yield place.change("param-identifier-changed", str(before[key]), str(after[key]))
+
+
+def _coverage(old: Snapshot, new: Snapshot, before: MergedTool, after: MergedTool) -> Changes:
+    """Only tasks that both sides looked at can tell a difference."""
+    both = set(old.probed) & set(new.probed) if old.split == new.split else set()
+    tasks, others = ("all" if tool.tasks is None else sorted(both & set(tool.tasks)) for tool in (before, after))
+    if tasks != others:
+        yield Place(after.name).change("task-tool-coverage-changed", tasks, others)
+
+
+def _metadata(name: str, old: JSONObject, new: JSONObject) -> Changes:
+    for key in sorted((old.keys() | new.keys()) - {"name", "description", "input_schema"}):
+        if differs(old.get(key), new.get(key)):
+            yield (Place(name) / key).change("tool-metadata-changed", old.get(key), new.get(key))
+
+
+def _suspicion(name: str, old: list[JSONObject], new: list[JSONObject]) -> Changes:
+    before, after = suspicious(old), suspicious(new)
+    for kind in after:
+        if kind not in before:
+            yield Place(name).change("suspicious-text-added", None, kind)
+    for kind in before:
+        if kind not in after:
+            yield Place(name).change("suspicious-text-removed", kind)
+
+
+def _specs(snapshot: Snapshot, name: str) -> list[JSONObject]:
+    specs = [*snapshot.tools, *(entry.spec for entry in snapshot.task_tools)]
+    return [spec for spec in specs if spec["name"] == name]

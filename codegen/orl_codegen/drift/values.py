@@ -1,0 +1,63 @@
+"""What changed in the values that are accepted by name (`enum`, `const`), and in the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from orl_codegen.drift.change import Change
+from orl_codegen.drift.pairs import Pair, differs
+
+Changes = Iterator[Change]
+
+
+def compare_values(pair: Pair) -> Changes:
+    """`enum` and `const`; one value only is a constant."""
+    old, new = pair.old.values, pair.new.values
+    if old is None and new is None:
+        return
+    if old is None or new is None:
+        keyword = "const" if len(old or new or ()) == 1 else "enum"
+        rule = f"{keyword}-{'removed' if new is None else 'added'}"
+        yield (pair.at / keyword).change(rule, _listed(old), _listed(new))
+    elif len(old) == len(new) == 1:
+        if differs(old[0], new[0]):
+            yield (pair.at / "const").change("const-changed", old[0], new[0])
+    else:
+        yield from _enum(pair, old, new)
+
+
+def _enum(pair: Pair, old: Sequence[Any], new: Sequence[Any]) -> Changes:
+    place = pair.at / "enum"
+    for value in _missing(old, new):
+        yield place.change("enum-value-removed", value)
+    for value in _missing(new, old):
+        yield place.change("enum-value-added", None, value)
+    if differs(_common(old, new), _common(new, old)):
+        yield place.change("enum-order-changed", list(old), list(new))
+
+
+def _missing(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    return [value for value in values if all(differs(value, other) for other in others)]
+
+
+def _common(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    return [value for value in values if not all(differs(value, other) for other in others)]
+
+
+def _listed(values: Sequence[Any] | None) -> Any:
+    return None if values is None else values[0] if len(values) == 1 else list(values)
+
+
+def compare_default(pair: Pair) -> Changes:
+    """`default`; a default of null is one."""
+    old, new = pair.old.facts, pair.new.facts
+    place = pair.at / "default"
+    if "default" not in old and "default" not in new:
+        return
+    if "default" not in old:
+        yield place.change("default-added", None, new["default"])
+    elif "default" not in new:
+        yield place.change("default-removed", old["default"])
+    elif differs(old["default"], new["default"]):
+        yield place.change("default-changed", old["default"], new["default"])

@@ -17,7 +17,6 @@ from orl_codegen import __version__
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator import docstring
 from orl_codegen.generator.contract import Contract, Parameter, Tool
-from orl_codegen.generator.naming import KEYWORDS
 from orl_codegen.generator.types import NestedType
 
 if TYPE_CHECKING:
@@ -213,17 +212,10 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _nested(nested: NestedType) -> _Nested:
-    as_class = all(_is_class_field(field.key) for field in nested.fields)
-    fields = []
-    for field in nested.fields:
-        annotation = field.annotation if field.required else f"NotRequired[{field.annotation}]"
-        fields.append((field.key, annotation) if as_class else (repr(field.key), repr(annotation)))
-    return _Nested(nested.name, as_class, tuple(fields))
-
-
-def _is_class_field(key: str) -> bool:
-    """Whether a key can stand in a class body and still be itself: `__x` would be mangled, `ﬁ` folded to `fi`."""
-    return key.isascii() and key.isidentifier() and not key.startswith("__") and key not in KEYWORDS
+    """The class body, or the argument of a functional TypedDict, whose types are quoted."""
+    if nested.as_class:
+        return _Nested(nested.name, True, tuple((field.key, field.source) for field in nested.fields))
+    return _Nested(nested.name, False, tuple((repr(field.key), repr(field.source)) for field in nested.fields))
 
 
 def _nested_names(contract: Contract) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orl_codegen.errors import VerificationError
-from orl_codegen.generator.naming import Identifier, type_name
+from orl_codegen.generator.naming import KEYWORDS, Identifier, type_name
 from orl_codegen.generator.schema import Schema, json_type, same
 
 LITERAL_KINDS = ("string", "integer", "boolean")
@@ -31,6 +31,11 @@ class Field:
     annotation: str
     required: bool
 
+    @property
+    def source(self) -> str:
+        """The annotation as it stands in a TypedDict."""
+        return self.annotation if self.required else f"NotRequired[{self.annotation}]"
+
 
 @dataclass(frozen=True)
 class NestedType:
@@ -38,6 +43,14 @@ class NestedType:
 
     name: Identifier
     fields: tuple[Field, ...]
+
+    @property
+    def as_class(self) -> bool:
+        """Whether every key can stand in a class body as it is: `__x` would be mangled there, `ﬁ` folded to `fi`."""
+        return all(
+            field.key.isascii() and field.key.isidentifier() and field.key not in KEYWORDS and field.key[:2] != "__"
+            for field in self.fields
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orl_codegen.errors import OrlCodegenError
-    from orl_codegen.runtime.spec import OpenRewardSpec, combine
+    from orl_codegen.runtime.combine import combine
+    from orl_codegen.runtime.spec import OpenRewardSpec
     from orl_codegen.serving import serve
 
 __all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve"]
@@ -24,7 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "OpenRewardSpec": "orl_codegen.runtime.spec",
     "OrlCodegenError": "orl_codegen.errors",
-    "combine": "orl_codegen.runtime.spec",
+    "combine": "orl_codegen.runtime.combine",
     "serve": "orl_codegen.serving",
 }
 

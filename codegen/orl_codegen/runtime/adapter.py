@@ -1,0 +1,214 @@
+"""The base class of every generated adapter: one rollout at a time, from `reset` through its calls to its reward.
+
+Nothing is imported here that costs anything, because every generated module imports this one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from orl_codegen.errors import RolloutError, SessionError
+from orl_codegen.runtime.tools import UNSET, Environment, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orl_codegen.runtime.plan import Plan
+    from orl_codegen.runtime.session import CallRefused, Output, Session
+
+FINISHED = "The episode has finished: this call was not carried out."
+FAILED = "The environment has failed and takes no more calls."
+UNAVAILABLE = "The environment is not available."
+
+
+class RolloutAdapter:
+    """One rollout in an environment. TRL takes each public method of a subclass for a tool: there are no others here.
+
+    Attributes:
+        reward: The last reward that was not null, or None.
+        rewards: The reward of each call, None where there was none.
+        metadata: The metadata of each call, likewise.
+        finished: Whether a tool has ended the episode. Later calls are answered here, and the reward stands.
+        last_output: What the last call answered, as text.
+        failure: What ended the session, if it was not the environment: a lost connection, an exception in a tool.
+    """
+
+    reward: float | None
+    rewards: list[float | None]
+    metadata: list[dict[str, Any] | None]
+    finished: bool
+    last_output: str
+    failure: str | None
+
+    _environment: Environment
+
+    def __init__(self, plan: Plan | None = None) -> None:
+        from threading import RLock
+
+        from orl_codegen.runtime.loop import close_at_exit
+
+        self._plan = plan or _own_plan(type(self))
+        self._session: Session | None = None
+        self._lock = RLock()
+        self._begin()
+        close_at_exit()
+
+    def reset(
+        self,
+        /,
+        *,
+        task_index: int = 0,
+        task_spec: Mapping[str, Any] | None = None,
+        prompt_digest: str | None = None,
+        **row: Any,
+    ) -> ToolResult | None:
+        """Open a fresh session for a task, and close the last one in the background.
+
+        Args:
+            task_index: Which task of the split.
+            task_spec: The task itself, instead of its index.
+            prompt_digest: Digest of the prompt that stands in the dataset already; the session then opens in the
+                background, and has to come up with the same prompt.
+            row: The other columns of the dataset, which are of no use here.
+
+        Returns:
+            The prompt; None where it stands in the dataset.
+
+        Raises:
+            SessionError: No session could be opened.
+            SchemaDrift: The environment's tools no longer fit the adapter.
+            PromptMismatch: An earlier session's prompt was not the one in the dataset.
+        """
+        self._raise_what_stops_training()
+        self._close()
+        with self._lock:
+            self._begin()
+            task = self._plan.task(int(task_index)) if task_spec is None else {"task_spec": dict(task_spec)}
+            self._session = self._plan.open(task, prompt_digest=prompt_digest)
+            return None if prompt_digest is not None else self._first_prompt(self._session)
+
+    def _first_prompt(self, session: Session) -> ToolResult:
+        from orl_codegen.runtime.blocks import rendered
+
+        try:
+            return rendered(session.prompt(), self._plan.images)
+        except RolloutError as error:
+            if self._stops_training(error):
+                self._session = None
+                raise
+            self.failure = str(error)
+            return UNAVAILABLE
+
+    def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
+        """Call the tool `name`; arguments that are `UNSET` are left out of its input."""
+        from orl_codegen.runtime.session import CallRefused
+
+        with self._lock:
+            if self.finished:
+                return self._answered_here(FINISHED)
+            if self.failure is not None:
+                return self._answered_here(FAILED)
+            session = self._session
+            if session is None:
+                raise RolloutError("No session is open. Call reset() before a tool.")
+            try:
+                output = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
+            except CallRefused as refusal:
+                return self._refused(name, refusal)
+            except SessionError as error:
+                self._raise_what_stops_training()
+                self.failure = str(error)
+                session.close_soon()
+                return self._answered_here(FAILED)
+            return self._record(session, output)
+
+    def _close(self) -> None:
+        """End the session at once, together with the call that may be under way in another thread."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close_soon()
+
+    def _begin(self) -> None:
+        self.reward = None
+        self.rewards = []
+        self.metadata = []
+        self.finished = False
+        self.last_output = ""
+        self.failure = None
+        self._message_taken = False
+
+    def _record(self, session: Session, output: Output) -> ToolResult:
+        from orl_codegen.runtime.blocks import rendered
+
+        result = rendered(output.blocks, self._plan.images) or "(no output)"
+        self._note(str(result), output.reward, output.metadata)
+        self.finished = output.finished
+        if self.finished:
+            self._release()
+        return result
+
+    def _refused(self, name: str, refusal: CallRefused) -> str:
+        from orl_codegen.runtime.refusals import explained
+
+        self.finished = refusal.reason == "episode_finished"
+        return self._answered_here(explained(type(self), name, refusal))
+
+    def _answered_here(self, text: str) -> str:
+        self._note(text, None, None)
+        return text
+
+    def _note(self, text: str, reward: float | None, metadata: dict[str, Any] | None) -> None:
+        self.rewards.append(reward)
+        self.metadata.append(metadata)
+        self.last_output = text
+        self.reward = self.reward if reward is None else reward
+
+    # What the reward functions use.
+
+    def _awaits_message(self) -> bool:
+        """Whether the terminal tool has yet to be given the model's last message."""
+        over = self.finished or self._message_taken or self.failure is not None or self._session is None
+        return self._environment.terminal_tool is not None and not over
+
+    def _take_message(self, text: str) -> None:
+        """End the rollout with the model's last message."""
+        terminal = self._environment.terminal_tool
+        if terminal is not None and self._awaits_message():
+            self._message_taken = True
+            self._call(terminal.name, {} if terminal.arg is None else {terminal.arg: text})
+            self._release()
+
+    def _score(self) -> float | None:
+        """The reward of the rollout, or None where it has none, or loses it to a failure."""
+        dropped = self.failure is not None and self._plan.drop_failed_rollouts
+        return None if dropped else self.reward
+
+    def _release(self) -> None:
+        """Close the session, whose episode is over, unless a group is still to be scored in it."""
+        if self._session is not None and not self._plan.keep_for_group:
+            self._session.close_soon()
+
+    def _stops_training(self, error: BaseException) -> bool:
+        return not isinstance(error, SessionError) or self._plan.on_reset_failure == "raise"
+
+    def _raise_what_stops_training(self) -> None:
+        """Raise what went wrong while the session opened behind the model's turn. TRL hands the exceptions of a tool to
+        the model, so this is also raised where it is not caught: in `reset` and in the reward functions."""
+        error = self._session.opening_error() if self._session is not None else None
+        if error is not None and self._stops_training(error):
+            self._session = None
+            raise error
+
+    def __del__(self) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.close_soon()
+
+
+def _own_plan(adapter: type[RolloutAdapter]) -> Plan:
+    """What an adapter goes by that no `OpenRewardSpec` made."""
+    from orl_codegen.runtime.endpoint import endpoint
+    from orl_codegen.runtime.plan import Plan
+
+    environment = adapter._environment
+    return Plan(adapter, endpoint(environment), environment.split, environment.toolset)

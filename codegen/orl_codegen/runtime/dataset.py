@@ -1,0 +1,172 @@
+"""The training dataset: one row a task, fetched with as few requests as the server allows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from orl_codegen.errors import OrlCodegenError, ServerError, UsageError, printable
+from orl_codegen.runtime.endpoint import Endpoint
+from orl_codegen.runtime.loop import event_loop
+from orl_codegen.runtime.wire import Wire, asking
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+JSON = dict[str, Any]
+Row = dict[str, Any]
+
+AT_ONCE = 64  # requests for single tasks
+
+# What TRL, a reward function or `reset` takes for something else than a column of metadata.
+RESERVED = frozenset(
+    """
+    prompt prompts completion completions completion_ids image images environment environments trainer_state log_extra
+    log_metric _env_type task_index task_spec prompt_digest
+    """.split()
+)
+
+
+def fetch_tasks(
+    endpoint: Endpoint, split: str, num_tasks: int | None = None, indices: Sequence[int] | None = None
+) -> list[tuple[int, JSON]]:
+    """Index and spec of the tasks that are asked for: the first `num_tasks`, those at `indices`, or all of the split.
+
+    Raises:
+        UsageError: There is no such variant, split or index.
+        ServerError: The server could not be reached, or did not answer as ORS says.
+    """
+    return event_loop().run(_fetch_tasks(endpoint, split, num_tasks, indices))
+
+
+async def _fetch_tasks(
+    endpoint: Endpoint, split: str, num_tasks: int | None, indices: Sequence[int] | None
+) -> list[tuple[int, JSON]]:
+    try:
+        async with asking(endpoint) as wire:
+            asked = _Tasks(wire, endpoint, split)
+            try:
+                return await (asked.first(num_tasks) if indices is None else asked.at(indices))
+            except Exception as error:
+                wrong = await asked.what_is_wrong(error, indices)
+        raise wrong
+    except OrlCodegenError:
+        raise
+    except Exception as error:
+        said = endpoint.describe(error)
+    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {said}.")
+
+
+class _Tasks:
+    """Questions about the tasks of a split."""
+
+    def __init__(self, wire: Wire, endpoint: Endpoint, split: str) -> None:
+        self._wire, self._path, self._endpoint, self._split = wire, endpoint.path, endpoint, split
+
+    async def first(self, count: int | None) -> list[tuple[int, JSON]]:
+        """The first tasks, or all, with one request where the server has the route for it."""
+        limits = {} if count is None else {"start": 0, "stop": count}
+        try:
+            found = await self._wire.post(self._path("task_range"), {"split": self._split, **limits})
+        except Exception as error:
+            if getattr(error, "status", None) not in (404, 405):
+                raise
+            total = await self.total()
+            return await self.at(range(total if count is None else min(count, total)))
+        return list(enumerate(found["tasks"]))
+
+    async def at(self, indices: Iterable[int]) -> list[tuple[int, JSON]]:
+        """The tasks at some indices, all at once."""
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def one(index: int) -> tuple[int, JSON]:
+            async with free:
+                found = await self._wire.post(self._path("task"), {"split": self._split, "index": index})
+                return index, found["task"]
+
+        return await asyncio.gather(*map(one, indices))
+
+    async def total(self) -> int:
+        """How many tasks the split has."""
+        found = await self._wire.post(self._path("num_tasks"), {"split": self._split})
+        return int(found["num_tasks"])
+
+    async def what_is_wrong(self, error: Exception, indices: Sequence[int] | None) -> Exception:
+        """A refused question, explained by what the server offers instead; or the error as it was."""
+        if getattr(error, "status", None) not in (400, 404, 500):
+            return error
+        try:
+            variants = await self._wire.get("/list_environments")
+            if self._endpoint.variant.lower() not in map(str.lower, variants):
+                return UsageError(_none_such("environment", self._endpoint.variant, variants))
+            splits = [split["name"] for split in await self._wire.get(self._path("splits"))]
+            if self._split not in splits:
+                return UsageError(_none_such("split", self._split, splits))
+            total = await self.total()
+        except Exception:
+            return error
+        outside = [index for index in indices or () if not 0 <= index < total]
+        if outside:
+            return UsageError(
+                f"The split {printable(self._split)} has {total} tasks, so there is no task {outside[0]}."
+            )
+        return error
+
+
+def _none_such(what: str, name: str, known: Iterable[Any]) -> str:
+    there = ", ".join(sorted(printable(one) for one in known)) or "none"
+    return f"The server has no {what} {printable(name)}. It has: {there}."
+
+
+def task_rows(tasks: Sequence[tuple[int, JSON]], include_metadata: bool) -> list[Row]:
+    """A row for each task: an empty prompt that the adapter's is appended to, the index, and the fields of the task.
+
+    A field whose name means something else to TRL is called `task_<name>`.
+    """
+    fields = {key for _, task in tasks for key in task} if include_metadata else set()
+    names = _column_names(fields)
+    return [
+        {"prompt": [{"role": "user", "content": ""}], "task_index": index}
+        | {name: task.get(field) for field, name in names.items()}
+        for index, task in tasks
+    ]
+
+
+def _column_names(fields: Iterable[str]) -> dict[str, str]:
+    """`{field: column}`, every column another, and none reserved."""
+    free = sorted(field for field in fields if field not in RESERVED)
+    names = {field: field for field in free}
+    for field in sorted(set(fields) - set(free)):
+        name = f"task_{field.lstrip('_')}"
+        while name in RESERVED or name in names.values():
+            name += "_"
+        names[field] = name
+    return dict(sorted(names.items(), key=lambda pair: pair[1]))
+
+
+def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
+    """Rows as a `datasets.Dataset`; a row without a column has None there.
+
+    A column whose values Arrow cannot hold together (text here, a number there) becomes JSON text.
+    """
+    from datasets import Dataset, Image
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    pictures = columns.pop("images", None)
+    dataset = Dataset.from_dict({name: _column(name, values) for name, values in columns.items()})
+    if pictures is None:
+        return dataset
+    return dataset.add_column("images", pictures).cast_column("images", [Image()])
+
+
+def _column(name: str, values: list[Any]) -> list[Any]:
+    from datasets import Dataset
+
+    try:
+        Dataset.from_dict({name: values})
+    except Exception:  # Arrow, NumPy and datasets each have errors of their own for this
+        return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return values

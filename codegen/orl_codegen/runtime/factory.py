@@ -1,0 +1,30 @@
+"""The `environment_factory` of a trainer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.owning import owning
+from orl_codegen.runtime.plan import Plan
+
+
+class Factory:
+    """Makes one adapter for each rollout. It pickles.
+
+    Where it was unpickled, nobody passes its adapters to reward functions: `AsyncGRPOTrainer` runs the rollouts in a
+    process of their own. So there an adapter owns its reward, see `owning.py`.
+    """
+
+    def __init__(self, plan: Plan, unpickled: bool = False) -> None:
+        self._plan = plan
+        self._adapter = owning(plan.adapter) if unpickled else plan.adapter  # type: ignore[arg-type]
+
+    def __call__(self) -> RolloutAdapter:
+        return self._adapter(self._plan)
+
+    def __repr__(self) -> str:
+        return f"<environment_factory of {self._plan.adapter.__qualname__}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Factory, (self._plan, True)

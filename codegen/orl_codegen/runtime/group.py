@@ -1,0 +1,101 @@
+"""Group scoring as a reward function: the environment scores the rollouts of one task against each other."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from orl_codegen.errors import RolloutError
+from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.plan import Plan
+
+logger = logging.getLogger(__name__)
+
+JSON = dict[str, Any]
+
+AT_ONCE = 16  # groups that are scored at the same time
+
+
+class GroupReward:
+    """A reward function that asks the environment to score each task's rollouts as one group. It pickles.
+
+    A group is scored in the session of one of its rollouts; where those are out of reach, as in `AsyncGRPOTrainer`, in
+    a session of its own.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.__name__ = "group_reward"  # what TRL logs it as
+
+    def __call__(
+        self,
+        *,
+        completions: Sequence[Any],
+        task_index: Sequence[int],
+        environments: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> list[float | None]:
+        """The scores of the completions; None for those of a group that could not be scored."""
+        groups: dict[int, list[int]] = {}
+        for row, index in enumerate(task_index):
+            groups.setdefault(index, []).append(row)
+        rollouts = environments or [None] * len(completions)
+        rewards: list[float | None] = [None] * len(completions)
+
+        def score(index: int) -> None:
+            rows = groups[index]
+            candidates = [{"messages": transcript(completions[row])} for row in rows]
+            for row, reward in zip(rows, self._score(index, candidates, [rollouts[row] for row in rows]), strict=True):
+                rewards[row] = reward
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(score, groups))
+        return rewards
+
+    def _score(self, index: int, candidates: list[JSON], rollouts: list[RolloutAdapter | None]) -> list[float | None]:
+        usable = [rollout._session for rollout in rollouts if rollout is not None and rollout.failure is None]
+        session = next(filter(None, usable), None) or self._plan.open(self._plan.task(index))
+        try:
+            return session.score_group(candidates)
+        except RolloutError as error:
+            logger.warning("The rollouts of task %s could not be scored as a group: %s", index, error)
+            return [None] * len(candidates)
+        finally:
+            session.close_soon()
+            for rollout in rollouts:
+                if rollout is not None:
+                    rollout._close()
+
+
+def transcript(completion: Any) -> list[JSON]:
+    """TRL's completion as messages of the wire: the results of tools are blocks of a user's message there."""
+    if isinstance(completion, str):
+        return [{"role": "assistant", "blocks": [_text(completion)]}]
+    calls: list[str] = []  # ids of the calls that have no result yet
+    return [_message(message, number, calls) for number, message in enumerate(completion)]
+
+
+def _message(message: JSON, number: int, calls: list[str]) -> JSON:
+    text = message.get("content") or ""
+    blocks = [_text(text)] if isinstance(text, str) else [_text(part.get("text") or "[image]") for part in text]
+    if message.get("role") == "tool":
+        call = calls.pop(0) if calls else ""
+        return {"role": "user", "blocks": [{"type": "tool_result", "tool_call_id": call, "blocks": blocks}]}
+    for position, call in enumerate(message.get("tool_calls") or ()):
+        calls.append(f"{number}-{position}")
+        blocks.append({"type": "tool_call", "id": calls[-1]} | _named(call.get("function") or {}))
+    return {"role": message.get("role") or "assistant", "blocks": blocks}
+
+
+def _named(function: JSON) -> JSON:
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments)
+    return {"name": str(function.get("name")), "input": arguments if isinstance(arguments, dict) else {}}
+
+
+def _text(text: str) -> JSON:
+    return {"type": "text", "text": text}

@@ -1,0 +1,77 @@
+"""What an `OpenRewardSpec` settles once and every adapter that it makes goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from orl_codegen.runtime.blocks import Images
+from orl_codegen.runtime.endpoint import Endpoint
+from orl_codegen.runtime.tools import Environment
+
+if TYPE_CHECKING:
+    from orl_codegen.runtime.adapter import RolloutAdapter
+    from orl_codegen.runtime.session import Session
+
+Prompts = Literal["session", "dataset"]
+OnResetFailure = Literal["raise", "unscored"]
+
+
+@dataclass
+class Plan:
+    """How rollouts of one environment are run. It pickles; its repr shows neither the key nor a secret.
+
+    Attributes:
+        adapter: The generated class.
+        endpoint: Where the environment is.
+        split: The split of the tasks.
+        toolset: The built-in toolset that sessions are opened with.
+        prompts: Whether prompts come with each session, or stand in the dataset.
+        images: What images are made of.
+        drop_failed_rollouts: Whether a failure takes away a reward that was seen before it.
+        on_reset_failure: What happens where no session can be opened.
+        verify: Whether the next session that opens has its tools compared with the adapter.
+        keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
+    """
+
+    adapter: type[RolloutAdapter]
+    endpoint: Endpoint
+    split: str
+    toolset: str | None = None
+    prompts: Prompts = "session"
+    images: Images = "placeholder"
+    drop_failed_rollouts: bool = False
+    on_reset_failure: OnResetFailure = "raise"
+    verify: bool = True
+    keep_for_group: bool = False
+
+    @property
+    def environment(self) -> Environment:
+        """What the adapter says of its environment."""
+        return self.adapter._environment
+
+    def task(self, index: int) -> dict[str, Any]:
+        """A task of the split, as the wire names it."""
+        return {"split": self.split, "index": index}
+
+    def open(self, task: Mapping[str, Any], *, messages: bool = False, prompt_digest: str | None = None) -> Session:
+        """Begin to open a session for a task. With a digest, its messages have to be those that the digest is of."""
+        from orl_codegen.runtime.prompts import check
+        from orl_codegen.runtime.session import Session
+
+        return Session(
+            self.endpoint,
+            task,
+            toolset=self.toolset,
+            messages=messages or prompt_digest is not None,
+            check_tools=self._check_tools if self.verify else None,
+            check_prompt=None if prompt_digest is None else partial(check, digest=prompt_digest),
+        )
+
+    def _check_tools(self, listing: Any) -> None:
+        from orl_codegen.runtime.verify import compare
+
+        compare(self.adapter, listing)
+        self.verify = False  # the first session that lists its tools answers for all

@@ -1,0 +1,140 @@
+"""Prompts that stand in the dataset: fetched once, turned into TRL's messages, compared with what each session says."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from orl_codegen.errors import PromptMismatch
+from orl_codegen.runtime.blocks import Images, decoded, rendered, text_of
+from orl_codegen.runtime.loop import event_loop
+
+if TYPE_CHECKING:
+    from orl_codegen.runtime.plan import Plan
+
+JSON = dict[str, Any]
+
+AT_ONCE = 16  # sessions that are open at the same time while prompts are fetched
+
+
+def fetch(plan: Plan, indices: Sequence[int]) -> list[list[JSON]]:
+    """The messages of each task, as the wire has them. Shows a progress bar on standard error.
+
+    Raises:
+        SessionError: A session could not be opened.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Fetching prompts", total=len(indices))
+        return event_loop().run(_fetch(plan, indices, partial(progress.advance, task)))
+
+
+async def _fetch(plan: Plan, indices: Sequence[int], advance: Callable[[], None]) -> list[list[JSON]]:
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def messages(index: int) -> list[JSON]:
+        async with free:
+            session = plan.open(plan.task(index), messages=True)
+            try:
+                return await asyncio.wrap_future(session.opening)
+            finally:
+                await session.close()
+                advance()
+
+    tasks = [asyncio.ensure_future(messages(index)) for index in indices]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()  # after an error, those that are left
+
+
+def digest_of(messages: list[JSON]) -> str:
+    """A digest of messages as the wire has them."""
+    text = json.dumps(messages, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def check(messages: list[JSON], digest: str) -> None:
+    """Compare a session's messages with those in the dataset.
+
+    Raises:
+        PromptMismatch: They differ, so the model is answering another question than the environment asks.
+    """
+    if digest_of(messages) != digest:
+        raise PromptMismatch(
+            "A session's prompt is not the one that stands in the dataset: the environment does not give a task the "
+            'same prompt each time, or it has changed since. Use OpenRewardSpec(..., prompts="session"), which takes '
+            "the prompt of each session."
+        )
+
+
+def rows(prompts: Sequence[list[JSON]], images: Images) -> list[JSON]:
+    """For each prompt, the columns `prompt` and `prompt_digest`, and `images` where any of them holds one.
+
+    TRL fills the images of the column in where the messages say `{"type": "image"}`.
+    """
+    if images != "pil" or not any(_pictures(messages) for messages in prompts):
+        shown: Images = "placeholder" if images == "pil" else images
+        return [{"prompt": _as_text(messages, shown), "prompt_digest": digest_of(messages)} for messages in prompts]
+    return [_with_images(messages) for messages in prompts]
+
+
+def _as_text(messages: list[JSON], images: Images) -> list[JSON]:
+    return [message | {"content": str(rendered(message["content"], images))} for message in _trl_messages(messages)]
+
+
+def _with_images(messages: list[JSON]) -> JSON:
+    prompt, pictures = [], []
+    for message in _trl_messages(messages):
+        content = []
+        for block in message["content"]:
+            part = decoded(block) if block.get("type") == "image" else {"type": "text", "text": text_of([block])}
+            pictures += [part.pop("image")] if part["type"] == "image" else []
+            content.append(part)
+        prompt.append(message | {"content": content})
+    return {"prompt": prompt, "prompt_digest": digest_of(messages), "images": pictures}
+
+
+def _pictures(messages: list[JSON]) -> bool:
+    return any(block.get("type") == "image" for message in messages for block in message.get("blocks", ()))
+
+
+def _trl_messages(messages: list[JSON]) -> list[JSON]:
+    """The messages with the roles and keys of TRL; their content is still made of blocks."""
+    names: dict[str, str] = {}
+    return [turned for message in messages for turned in _turned(message, names)]
+
+
+def _turned(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[JSON]:
+    """One message of the wire. In TRL a tool's result is a message of its own, and calls are not in the content."""
+    by_type: dict[str, list[JSON]] = {"tool_result": [], "tool_call": [], "reasoning": []}
+    content: list[JSON] = []
+    for block in message.get("blocks") or ():
+        by_type.get(str(block.get("type")), content).append(block)
+    for result in by_type["tool_result"]:
+        call = str(result.get("tool_call_id"))
+        yield {"role": "tool", "name": names.get(call, ""), "content": result.get("blocks") or []}
+    turned: JSON = {"role": str(message.get("role")), "content": content}
+    if by_type["reasoning"]:
+        turned["reasoning_content"] = text_of(by_type["reasoning"])
+    if by_type["tool_call"]:
+        names.update((str(call.get("id")), str(call.get("name"))) for call in by_type["tool_call"])
+        turned["tool_calls"] = [_call(block) for block in by_type["tool_call"]]
+    if content or len(turned) > 2 or not by_type["tool_result"]:
+        yield turned
+
+
+def _call(block: Mapping[str, Any]) -> JSON:
+    # As text: Arrow would give every call the keys of all the others.
+    return {
+        "type": "function",
+        "function": {"name": str(block.get("name")), "arguments": json.dumps(block.get("input"))},
+    }

@@ -1,0 +1,51 @@
+"""What the model is told of a call that was refused: what to change, in its own names, without transport noise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orl_codegen.runtime.adapter import RolloutAdapter
+    from orl_codegen.runtime.session import CallRefused
+
+LONGEST = 2000  # characters; a validation error quotes the whole input
+
+
+def explained(adapter: type[RolloutAdapter], name: str, refusal: CallRefused) -> str:
+    """The refusal of a call to the tool `name`, for the model."""
+    problems = list(_problems(str(refusal), _python_names(adapter, name)))
+    if problems:
+        return _cut(f"Error: {name} was not called, its arguments are not valid: {'; '.join(problems)}.")
+    return _cut(f"Error: {refusal}")
+
+
+def _problems(text: str, names: Mapping[str, str]) -> Iterator[str]:
+    """`name: what is wrong` for each entry of pydantic's list of errors, which the server quotes as Python source."""
+    _, found, source = text.partition("Tool input validation error: ")
+    for entry in _literal(source) if found else ():
+        if isinstance(entry, dict) and isinstance(entry.get("loc"), tuple):
+            first, *rest = [str(step) for step in entry["loc"]] or [""]
+            where = ".".join([names.get(first, first), *rest])
+            yield f"{where}: {entry.get('msg')}" if where else str(entry.get("msg"))
+
+
+def _literal(source: str) -> list[Any]:
+    try:
+        value = ast.literal_eval(source)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return value if isinstance(value, list) else []
+
+
+def _python_names(adapter: type[RolloutAdapter], name: str) -> dict[str, str]:
+    """`{wire key: python name}` of the parameters whose two names differ: the model knows the second only."""
+    from orl_codegen.runtime.verify import tools_of
+
+    method = tools_of(adapter).get(name)
+    return {wire: python for python, wire in method.__tool__.aliases.items()} if method is not None else {}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -1,0 +1,66 @@
+"""The reward function: what each rollout's environment said, and nothing that it did not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.owning import left_behind
+
+AT_ONCE = 32  # terminal tools that are called at the same time
+
+
+def last_reward(
+    *,
+    completions: Sequence[Any],
+    environments: Sequence[Any] | None = None,
+    prompts: Sequence[Any] = (),
+    log_metric: Callable[[str, float], None] | None = None,
+    **_: Any,
+) -> list[float | None]:
+    """The last reward of each rollout that was not null, or None: never 0.0 for a rollout that has none.
+
+    A rollout that ended without the environment's terminal tool has its last message handed to that tool first. None
+    also stands for a rollout whose adapter gives its reward itself (see `owning.py`), and for environments of others.
+
+    Raises:
+        PromptMismatch, SchemaDrift, SessionError: Went wrong while the model wrote, where TRL would not let it through.
+    """
+    rollouts = [left_behind(prompt) for prompt in prompts] if environments is None else environments
+    ours = [rollout if isinstance(rollout, RolloutAdapter) else None for rollout in rollouts]
+    for rollout in filter(None, ours):
+        rollout._raise_what_stops_training()
+    _hand_over_messages(ours, completions)
+    if log_metric is not None and any(ours):
+        _report([rollout for rollout in ours if rollout is not None], log_metric)
+    rewards = [None if rollout is None or hasattr(rollout, "get_reward") else rollout._score() for rollout in ours]
+    return rewards or [None] * len(completions)
+
+
+def last_message(completion: Any) -> str:
+    """The text of the last message that the model wrote; completions are messages, or text."""
+    if isinstance(completion, str):
+        return completion
+    written = [message.get("content") for message in completion if message.get("role") == "assistant"]
+    content = written[-1] if written else None
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return content or ""
+
+
+def _hand_over_messages(rollouts: Sequence[RolloutAdapter | None], completions: Sequence[Any]) -> None:
+    pairs = zip(rollouts, completions, strict=False)
+    waiting = [
+        (rollout, last_message(text)) for rollout, text in pairs if rollout is not None and rollout._awaits_message()
+    ]
+    if waiting:
+        with ThreadPoolExecutor(min(AT_ONCE, len(waiting))) as pool:
+            list(pool.map(lambda pair: pair[0]._take_message(pair[1]), waiting))
+
+
+def _report(rollouts: Sequence[RolloutAdapter], log_metric: Callable[[str, float], None]) -> None:
+    log_metric("environment/scored", sum(rollout._score() is not None for rollout in rollouts) / len(rollouts))
+    log_metric("environment/finished", sum(rollout.finished for rollout in rollouts) / len(rollouts))
+    log_metric("environment/failed", sum(rollout.failure is not None for rollout in rollouts) / len(rollouts))

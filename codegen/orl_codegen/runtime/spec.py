@@ -1,0 +1,151 @@
+"""`OpenRewardSpec`: what a trainer needs of one environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+from orl_codegen.errors import UsageError, printable
+from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.blocks import Images
+from orl_codegen.runtime.endpoint import Secrets, endpoint
+from orl_codegen.runtime.factory import Factory
+from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
+from orl_codegen.runtime.rewards import last_reward
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from orl_codegen.runtime.group import GroupReward
+
+Reward = Callable[..., list[float | None]]
+
+
+class OpenRewardSpec:
+    """Wires a generated adapter into a trainer.
+
+        spec = OpenRewardSpec(Kitchen, num_tasks=64)
+        trainer = GRPOTrainer(..., train_dataset=spec.train_dataset,
+                              environment_factory=spec.environment_factory, reward_funcs=spec.reward_funcs)
+
+    Args:
+        adapter: The generated class.
+        num_tasks: Train on the first so many tasks of the split; by default on all. Excludes `indices`.
+        split: Which split the tasks come from.
+        indices: Train on the tasks at these indices.
+        api_key: Key of the platform, instead of OPENREWARD_API_KEY. A URL gets a key only if one is passed here.
+        secrets: Handed to the environment in each session: `{key: value}`, or `{key: (value, [allowed domain, ...])}`.
+        base_url: Where the environment runs, if not where the adapter was made from.
+        variant: Which environment of the server, if not the one that the adapter was made from.
+        include_metadata: Whether the fields of the tasks become columns of the dataset.
+        prompts: `"session"`: each session's prompt is appended when the rollout begins. `"dataset"`: the prompts stand
+            in the dataset, and sessions open while the model writes its first turn.
+        verify: Whether the first session's tools are compared with the adapter's.
+        images: `"pil"` for vision models, `"placeholder"` for a line of text, `"drop"` for nothing.
+        toolset: The built-in toolset to open sessions with, if not the one that the adapter was made with.
+        drop_failed_rollouts: Whether a rollout that the infrastructure ended loses a reward that it had seen.
+        on_reset_failure: `"raise"`, or `"unscored"` to go on where no session can be opened.
+
+    Raises:
+        UsageError: The arguments exclude each other, or the environment cannot be reached with them.
+    """
+
+    def __init__(
+        self,
+        adapter: type[RolloutAdapter],
+        *,
+        num_tasks: int | None = None,
+        split: str = "train",
+        indices: Sequence[int] | None = None,
+        api_key: str | None = None,
+        secrets: Secrets | None = None,
+        base_url: str | None = None,
+        variant: str | None = None,
+        include_metadata: bool = True,
+        prompts: Prompts = "session",
+        verify: bool = True,
+        images: Images = "placeholder",
+        toolset: str | None = None,
+        drop_failed_rollouts: bool = False,
+        on_reset_failure: OnResetFailure = "raise",
+    ) -> None:
+        if num_tasks is not None and indices is not None:
+            raise UsageError("Pass num_tasks or indices, not both.")
+        if num_tasks is not None and num_tasks < 1:
+            raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
+        _one_of("prompts", prompts, get_args(Prompts))
+        _one_of("images", images, get_args(Images))
+        _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
+        self._num_tasks = num_tasks
+        self._indices = None if indices is None else [int(index) for index in indices]
+        self._include_metadata = include_metadata
+        environment = adapter._environment
+        self._plan = Plan(
+            adapter,
+            endpoint(environment, base_url=base_url, variant=variant, api_key=api_key, secrets=secrets),
+            split,
+            toolset=toolset or environment.toolset,
+            prompts=prompts,
+            images=images,
+            drop_failed_rollouts=drop_failed_rollouts,
+            on_reset_failure=on_reset_failure,
+            verify=verify,
+        )
+
+    def __repr__(self) -> str:
+        return f"OpenRewardSpec({self._plan.adapter.__qualname__}, {self._plan.endpoint.shown()})"
+
+    @cached_property
+    def train_dataset(self) -> Dataset:
+        """One row a task: `prompt`, `task_index` (which `reset` takes), and the fields of the task.
+
+        Raises:
+            UsageError: There is no such split, variant or index.
+            ServerError: The server could not be reached.
+        """
+        from orl_codegen.runtime.dataset import to_dataset
+
+        return to_dataset(self._rows)
+
+    @cached_property
+    def environment_factory(self) -> Factory:
+        """Makes the adapter of one rollout."""
+        return Factory(self._plan)
+
+    @property
+    def reward_funcs(self) -> Reward:
+        """The last reward of each rollout that was not null."""
+        return last_reward
+
+    @cached_property
+    def group_reward(self) -> GroupReward:
+        """A further reward function: the environment scores the rollouts of each task against each other.
+
+        Raises:
+            UsageError: The environment offers no group scoring.
+        """
+        from orl_codegen.runtime.group import GroupReward
+
+        if not self._plan.environment.group_scoring:
+            raise UsageError(f"{self._plan.adapter.__name__} has no group_reward: its environment scores no groups.")
+        self._plan.keep_for_group = True
+        return GroupReward(self._plan)
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        from orl_codegen.runtime import dataset, prompts
+
+        plan = self._plan
+        tasks = dataset.fetch_tasks(plan.endpoint, plan.split, self._num_tasks, self._indices)
+        rows = dataset.task_rows(tasks, self._include_metadata)
+        if plan.prompts == "session":
+            return rows
+        fetched = prompts.rows(prompts.fetch(plan, [index for index, _ in tasks]), plan.images)
+        return [row | prompt for row, prompt in zip(rows, fetched, strict=True)]
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        known = " or ".join(f'"{one}"' for one in allowed)
+        raise UsageError(f"{name}={printable(repr(value))} is not understood. Pass {known}.")

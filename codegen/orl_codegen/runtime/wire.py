@@ -1,0 +1,111 @@
+"""Requests to an ORS server under one session id.
+
+The two HTTP functions are the SDK's: they retry, resume event streams and ride out a backend that still starts. What
+comes back is plain JSON, because servers send more and less than the SDK's types allow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from orl_codegen.runtime.endpoint import Endpoint
+from orl_codegen.runtime.loop import event_loop
+
+
+class Wire:
+    """Requests to an endpoint; to be used on the event loop's thread.
+
+    Attributes:
+        sid: The session id that the server gave out, once there is one.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client = event_loop().client()
+        self.sid: str | None = None
+
+    async def start(self, headers: dict[str, str] | None = None) -> None:
+        """Have the server give out a session id."""
+
+        def listen(event: str, data: str) -> None:
+            if event == "task_id":
+                self.sid = data.strip()
+
+        # Asking twice does no harm here: an id that is never used costs the server nothing.
+        answer = await self.stream("/create_session", {}, headers, once=False, max_retries=2, on_event=listen)
+        if isinstance(answer, dict) and answer.get("sid"):
+            self.sid = str(answer["sid"])
+        if not self.sid:
+            raise ValueError("the server gave out no session id")
+
+    async def get(self, path: str) -> Any:
+        """GET a path; returns the JSON of the answer."""
+        return await self._request("GET", path)
+
+    async def post(self, path: str, json: Any = None, headers: dict[str, str] | None = None) -> Any:
+        """POST JSON to a path; returns the JSON of the answer."""
+        return await self._request("POST", path, json, headers)
+
+    async def stream(
+        self, path: str, json: Any, headers: dict[str, str] | None = None, once: bool = True, **options: Any
+    ) -> Any:
+        """POST to a path that answers as an event stream; returns the JSON that the stream ends with.
+
+        With `once`, the request is not sent again unless the server says that it never ran. A stream that breaks off is
+        resumed in any case, which does not run the operation again.
+        """
+        from openreward.api._session.http import resumable_sse
+
+        return await resumable_sse(
+            self._client,
+            self._endpoint.url + path,
+            token=self._endpoint.api_key,
+            json=json,
+            sid=self.sid,
+            deployment=self._endpoint.deployment,
+            resumable_only=once,
+            extra_headers=headers,
+            **{"max_retries": 5, **options},
+        )
+
+    async def delete(self) -> None:
+        """End the session on the server: what was created in it, then the session itself. Never raises."""
+        if self.sid is not None:
+            for path in ("/delete", "/delete_session"):
+                with contextlib.suppress(Exception):
+                    await self._request("POST", path, expect_json=False)
+            self.sid = None
+
+    async def _request(
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, expect_json: bool = True
+    ) -> Any:
+        from openreward.api._session.http import request_retryable
+
+        return await request_retryable(
+            self._client,
+            method,
+            self._endpoint.url + path,
+            expect_json=expect_json,
+            token=self._endpoint.api_key,
+            json=json,
+            sid=self.sid,
+            deployment=self._endpoint.deployment,
+            extra_headers=headers,
+        )
+
+    async def ping(self) -> None:
+        """Tell the server that the session is still wanted."""
+        await self._request("POST", "/ping", expect_json=False)
+
+
+@contextlib.asynccontextmanager
+async def asking(endpoint: Endpoint) -> AsyncIterator[Wire]:
+    """A session id for questions that concern no task; nothing is created under it."""
+    wire = Wire(endpoint)
+    await wire.start()
+    try:
+        yield wire
+    finally:
+        event_loop().submit(wire.delete())  # nobody has to wait for this

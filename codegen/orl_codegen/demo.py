@@ -42,43 +42,34 @@ TASKS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class Filters(BaseModel):
-    """Conditions that a recipe must meet."""
+# The input models have no docstrings: pydantic would send them to the model as descriptions of the tools.
 
+
+class Filters(BaseModel):
     cuisine: Literal["thai", "italian"] = Field(description="Where the dish comes from")
     max_minutes: int | None = Field(None, ge=5, le=240, description="Longest time that it may take")
 
 
 class SearchRecipes(BaseModel):
-    """Input of `search-recipes`."""
-
     query: str = Field("", description="Words that the name of the dish must contain")
-    filters: Filters | None = Field(None, description="Narrow the search")
+    filters: Filters | None = Field(None, description="Narrow the search.")
     limit: int = Field(10, ge=1, le=50, description="How many recipes to return")
 
 
 class ReadRecipe(BaseModel):
-    """Input of `read_recipe`."""
-
     dish: str = Field(description="Name of the dish, as the search gives it")
 
 
 class Convert(BaseModel):
-    """Input of `convert`."""
-
     amount: float = Field(gt=0, description="The amount to convert")
     unit: Literal["cup", "tablespoon", "teaspoon"] = Field(description="The unit that it is in")
 
 
 class Preheat(BaseModel):
-    """Input of `preheat_oven`."""
-
     celsius: int = Field(ge=50, le=300, description="Temperature to reach")
 
 
 class Serve(BaseModel):
-    """Input of `serve_dish`."""
-
     dish: str = Field(description="Name of the dish")
     ingredients: list[str] = Field(min_length=1, description="What went into it")
 

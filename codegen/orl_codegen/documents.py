@@ -13,8 +13,6 @@ from pydantic import BaseModel, Field
 
 
 class Submit(BaseModel):
-    """Input of `submit`."""
-
     file_path: str = Field(description="Path of the finished document")
 
 

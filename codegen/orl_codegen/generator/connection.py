@@ -104,6 +104,8 @@ async def served(target: Target, options: Options) -> AsyncIterator[tuple[Target
 
     child = ChildServer(target.record, target.folder)
     try:
+        import openreward.api.environments.client  # noqa: F401 - needed in a moment, and takes as long as the child does
+
         url = await asyncio.to_thread(child.url, options.timeout)
         yield replace(target, name=child.name), url
     finally:

@@ -1,0 +1,98 @@
+"""The command `orl-codegen`. Only this package prints: results on standard output, all else on standard error.
+
+Exit status: 0 clean; 1 drift found, or a file would change under `--dry-run`; 2 could not do it. An error of ours is
+never 1, so that nobody takes it for a finding, nor a finding for an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from orl_codegen import __version__
+from orl_codegen.errors import OrlCodegenError, printable
+
+COMMANDS = {
+    "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be left out).",
+    "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
+    "diff": "Compare two snapshots.",
+    "show": "Show the tools as the model will see them.",
+    "rules": "List every drift rule with its id, meaning and severity.",
+}
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is used: `--help` and the light ones stay quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import one."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"orl_codegen.cli.{name}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the word `generate` where it was left out."""
+        first = args[0] if args else ""
+        if first not in (*COMMANDS, "--help", "--version"):
+            near = difflib.get_close_matches(first, COMMANDS, 1) if first.isalpha() else []
+            if near:
+                raise click.UsageError(f"There is no command `{first}`. Did you mean `{near[0]}`?", ctx)
+            args = ["generate", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["--help", "-h"]})
+@click.version_option(__version__, prog_name="orl-codegen")
+def cli() -> None:
+    """Turn an Open Reward Standard environment into a committed, type-checked adapter for TRL's trainers.
+
+    \b
+    orl-codegen Eigent/SETA -o generated/    an environment of the catalog
+    orl-codegen http://127.0.0.1:8080        a server that you host
+    orl-codegen path/to/server.py:Class      a Python class, served while the command runs
+    orl-codegen                              everything in [tool.orl-codegen] of pyproject.toml
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and end the process with its exit status."""
+    # What SIGINT ends in an orderly way - sessions, child processes - SIGTERM should too.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    sys.exit(_status(args))
+
+
+def _status(args: Sequence[str] | None) -> int:
+    try:
+        status: Any = cli.main(args, prog_name="orl-codegen", standalone_mode=False)
+        return int(status or 0)
+    except OrlCodegenError as error:
+        click.echo(f"orl-codegen: {error}", err=True)
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        click.echo(f"orl-codegen: {printable(error.format_message(), 1000)}", err=True)
+    except BrokenPipeError:  # the reader of our output has had enough
+        sys.stdout = None
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        click.echo("orl-codegen: this is a fault of orl-codegen. Please report it with the lines above.", err=True)
+    return 2

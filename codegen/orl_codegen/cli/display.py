@@ -1,0 +1,92 @@
+"""What the command line shows on standard error while it works, and the report after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from orl_codegen.errors import printable
+from orl_codegen.generator.options import Job
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from orl_codegen.generator.contract import Note
+    from orl_codegen.generator.pipeline import Adapter
+
+SHOWN_NOTES = 5
+
+
+class Display:
+    """One progress bar for each environment, on a terminal; plain lines for what the user should know."""
+
+    def __init__(self, console: Console, bars: Bars | None) -> None:
+        self._console = console
+        self._bars = bars
+
+    def say(self, text: str) -> None:
+        """Print a line. It is never cut, and nothing in it is taken for markup."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def of(self, job: Job) -> JobDisplay:
+        """Where one environment reports to."""
+        name = printable(job.target.record, 60)
+        return JobDisplay(self, name, self._bars, self._bars.add_task(name, total=None) if self._bars else None)
+
+
+class JobDisplay:
+    """The progress of one environment."""
+
+    def __init__(self, display: Display, name: str, bars: Bars | None, bar: TaskID | None) -> None:
+        self._display = display
+        self._name = name
+        self._bars = bars
+        self._bar = bar
+
+    def probed(self, done: int, total: int) -> None:
+        """Move the bar."""
+        if self._bars is not None and self._bar is not None:
+            self._bars.update(self._bar, completed=done, total=total)
+
+    def say(self, message: str) -> None:
+        """Print a line about the environment."""
+        self._display.say(f"{self._name}: {message}")
+
+
+@contextmanager
+def display(quiet: bool) -> Iterator[Display]:
+    """A display for as long as the block lasts; the bars vanish after it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+    console = Console(stderr=True, quiet=quiet)
+    if quiet or not console.is_terminal:
+        yield Display(console, None)
+        return
+    name = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), name, BarColumn(), MofNCompleteColumn(), TextColumn("tasks"))
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield Display(console, bars)
+
+
+def report(shown: Display, adapter: Adapter, verbose: bool) -> None:
+    """Say what the user should know of an adapter before committing it."""
+    snapshot = adapter.contract.snapshot
+    notes: list[Note] = list(adapter.contract.notes)
+    for kind, count in Counter(note.kind for note in notes).items():
+        of_kind = [note for note in notes if note.kind == kind]
+        for note in of_kind if verbose else of_kind[:SHOWN_NOTES]:
+            shown.say(f"{adapter.slug}: {kind}: {note.tool}: {note.message}")
+        if count > SHOWN_NOTES and not verbose:
+            shown.say(f"{adapter.slug}: {kind}: and {count - SHOWN_NOTES} more (-v lists them)")
+    if snapshot.unprobed:
+        shown.say(f"{adapter.slug}: left out: the tasks {_listed(snapshot.unprobed)} could not be opened")
+
+
+def _listed(indices: Iterable[int]) -> str:
+    indices = list(indices)
+    return ", ".join(map(str, indices[:10])) + (f" and {len(indices) - 10} more" if len(indices) > 10 else "")

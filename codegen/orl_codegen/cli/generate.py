@@ -1,0 +1,124 @@
+"""`orl-codegen generate`: snapshot, render, verify, write."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orl_codegen.cli.display import display, report
+from orl_codegen.cli.options import Selection, environment_options, select
+from orl_codegen.errors import OrlCodegenError, UsageError, printable
+
+WATCH_EVERY = 0.5
+
+
+@click.command()
+@environment_options
+@click.option("--offline", is_flag=True, help="Render again from the committed snapshots; no network.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; exit status 1 if a file would change.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of what changes.")
+@click.option("--prune", is_flag=True, help="Remove files of orl-codegen that no environment of pyproject.toml claims.")
+@click.option("--watch", is_flag=True, help="Generate again whenever the Python file of a TARGET changes.")
+@click.option("-q", "--quiet", is_flag=True, help="Only errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Every note, and the files that did not change.")
+def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
+    """Snapshot the tools of each TARGET, render its adapter, type-check it, and write both files.
+
+    TARGET is a catalog name (Owner/Name), the URL of a server, or a Python environment class (path/to/server.py[:Class]
+    or package.module:Class). Without TARGET it is every environment in [tool.orl-codegen] of pyproject.toml.
+    """
+    how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose")}
+    selection = select(given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
+    if prune and not (selection.whole and selection.config.jobs):
+        raise UsageError(
+            "--prune removes what no environment of pyproject.toml claims. List them there, in "
+            "[[tool.orl-codegen.environments]], and name no TARGET."
+        )
+    if watch:
+        return _watch(selection, **how)
+    return _generate(selection, offline=offline, prune=prune, **how)
+
+
+def _generate(
+    selection: Selection, *, dry_run: bool, show_diff: bool, quiet: bool, verbose: bool, offline: bool, prune: bool
+) -> int:
+    from orl_codegen.generator import pipeline, writing
+
+    folder = selection.folder
+    with display(quiet) as shown:
+        adapters = pipeline.generate(selection.jobs, folder, offline=offline, progress=shown.of)
+        files = {name: text for adapter in adapters for name, text in adapter.files.items()}
+        changes = writing.changes(folder, files)
+        if prune:
+            changes += writing.unclaimed(folder, [adapter.slug for adapter in adapters])
+        if not dry_run:
+            writing.write(changes)
+        for adapter in adapters:
+            report(shown, adapter, verbose)
+    changed = {change.path for change in changes}
+    for change in changes:
+        verb = "removed" if change.new is None else "wrote"
+        _echo(quiet, f"would have {verb} {_shown(change.path)}" if dry_run else f"{verb} {_shown(change.path)}")
+    for name in sorted(files):
+        if folder / name not in changed and (verbose or not changes):
+            _echo(quiet, f"unchanged {_shown(folder / name)}")
+    if show_diff:
+        for change in changes:
+            click.echo(unified_diff(change.path, change.old, change.new), nl=False)
+    return 1 if dry_run and changes else 0
+
+
+def unified_diff(path: Path, old: str | None, new: str | None) -> str:
+    """The unified diff of a file, with what a terminal could obey in it escaped."""
+    import difflib
+
+    names = [
+        f"a/{_shown(path)}" if old is not None else "/dev/null",
+        f"b/{_shown(path)}" if new is not None else "/dev/null",
+    ]
+    before, after = (old or "").split("\n"), (new or "").split("\n")
+    lines = difflib.unified_diff(before, after, names[0], names[1], lineterm="")
+    return "".join(f"{printable(line, len(line))}\n" for line in lines)
+
+
+def _watch(selection: Selection, **how: Any) -> int:
+    """Generate now and after each change of a file, until interrupted. After an error, wait for the next change."""
+    files = [path for job in selection.jobs if (path := getattr(job.target, "path", None))]
+    if not files:
+        raise UsageError("--watch looks at Python files, and no TARGET is one. Name path/to/server.py[:Class].")
+    try:
+        while True:
+            seen = _stamps(files)
+            try:
+                _generate(selection, offline=False, prune=False, **how)
+            except OrlCodegenError as error:
+                click.echo(f"orl-codegen: {error}", err=True)
+            while _stamps(files) == seen:
+                time.sleep(WATCH_EVERY)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
+    return [(stat.st_mtime_ns, stat.st_size) if (stat := _stat(path)) else None for path in files]
+
+
+def _stat(path: Path) -> Any:
+    try:
+        return path.stat()
+    except OSError:  # an editor is about to put the new file in its place
+        return None
+
+
+def _echo(quiet: bool, text: str) -> None:
+    if not quiet:
+        click.echo(text)
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    absolute = path.resolve()
+    return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

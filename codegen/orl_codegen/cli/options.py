@@ -1,0 +1,146 @@
+"""The options that `generate`, `check` and `show` share, and what they mean together with the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from orl_codegen.errors import UsageError, printable
+from orl_codegen.generator.config import Config, find_config, override
+from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.target import Target, parse_target
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a command is about.
+
+    Attributes:
+        jobs: The environments.
+        folder: The folder of the generated files.
+        config: The configuration of the project.
+        whole: Whether the jobs are all of the configuration, so that a file of ours beyond them belongs to nobody.
+    """
+
+    jobs: tuple[Job, ...]
+    folder: Path
+    config: Config
+    whole: bool
+
+
+def environment_options(command: Command) -> Command:
+    """Options that say how an environment is asked and what its adapter is called. None stands for "not given"."""
+    for option in reversed(_ENVIRONMENT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_ENVIRONMENT_OPTIONS = [
+    click.argument("targets", metavar="[TARGET]...", nargs=-1),
+    click.option(
+        "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder of the generated files."
+    ),
+    click.option("--split", help="Split whose tasks are probed.  [default: train]"),
+    click.option("--variant", metavar="NAME", help="Which environment of a server with several."),
+    click.option("--task-tools/--no-task-tools", default=None, help="Whether to collect the tools of single tasks."),
+    click.option("--probe", metavar="first|all|0,5,10-20", help="Tasks to open for that.  [default: first]"),
+    click.option("--toolset", metavar="NAME", help="Built-in toolset to open the sessions with."),
+    click.option(
+        "--secret",
+        "secrets",
+        metavar="KEY=ENVVAR",
+        multiple=True,
+        help="Secret for the sessions, by the environment variable that holds it. May be repeated.",
+    ),
+    click.option(
+        "--api-key-env",
+        metavar="NAME",
+        help="Environment variable with the API key.  [default: OPENREWARD_API_KEY, for catalog names only]",
+    ),
+    click.option("--allow-partial", is_flag=True, default=None, help="Leave out tasks and tools that fail."),
+    click.option(
+        "--on-conflict",
+        type=click.Choice(["widen", "error"]),
+        help="What to do with a tool that differs from task to task.  [default: widen]",
+    ),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Longest wait for the server.  [default: 30]"),
+    click.option("--name", metavar="SLUG", help="What the two files are called."),
+    click.option("--class-name", metavar="NAME", help="What the adapter class is called."),
+    click.option("--templates", metavar="DIR", help="Folder of Jinja2 templates to use instead of the shipped ones."),
+    click.option("--type-check/--no-type-check", default=None, help="Whether mypy must accept the module."),
+]
+
+
+def select(
+    targets: Sequence[str], output: Path | None, *, secrets: Sequence[str] = (), needs_jobs: bool = True, **given: Any
+) -> Selection:
+    """Put the command line on top of the configuration.
+
+    A TARGET that stands in the configuration brings its options from there; without TARGET it is all that do.
+
+    Raises:
+        UsageError: There is nothing to do, no folder is named, or an option cannot be meant.
+    """
+    config = find_config()
+    options = {name: value for name, value in given.items() if value is not None}
+    if secrets:
+        options["secrets"] = dict(_secret(text) for text in secrets)
+    jobs = [_configured(text, config) for text in targets] if targets else list(config.jobs)
+    if not jobs and needs_jobs:
+        raise UsageError(
+            "There is nothing to do: name a TARGET (orl-codegen TARGET -o DIR), or list environments in "
+            "[tool.orl-codegen] of pyproject.toml."
+        )
+    if len(jobs) != 1 and ("name" in options or "class_name" in options):
+        raise UsageError(
+            "--name and --class-name are for one TARGET. Name one, or give each its `name` in pyproject.toml."
+        )
+    folder = output or config.output
+    if folder is None:
+        raise UsageError("Say where the files belong: -o DIR, or `output` in [tool.orl-codegen] of pyproject.toml.")
+    jobs = [Job(job.target, override(job.options, options, Path.cwd())) for job in jobs]
+    return Selection(tuple(jobs), folder, config, whole=not targets)
+
+
+def job_of(text: str, **given: Any) -> Job:
+    """One TARGET with its options, for commands that need no folder."""
+    job = _configured(text, find_config())
+    secrets = given.pop("secrets", ())
+    options = {name: value for name, value in given.items() if value is not None}
+    if secrets:
+        options["secrets"] = dict(_secret(pair) for pair in secrets)
+    return Job(job.target, override(job.options, options, Path.cwd()))
+
+
+def _configured(text: str, config: Config) -> Job:
+    """The TARGET with the options that the configuration has for it, or its defaults."""
+    target = parse_target(text)
+    for job in config.jobs:
+        if _same(job.target, target):
+            return job
+    return Job(target, config.defaults)
+
+
+def _same(one: Target, other: Target) -> bool:
+    return one.record == other.record
+
+
+def _secret(text: str) -> tuple[str, str]:
+    key, equals, name = text.partition("=")
+    if not (key and equals and name):
+        raise UsageError(
+            f"--secret {printable(key)}: write KEY=ENVVAR, the name of the environment variable that holds the secret, "
+            "never the secret itself."
+        )
+    return key, name
+
+
+def default_options() -> Options:
+    """The defaults of the project."""
+    return find_config().defaults

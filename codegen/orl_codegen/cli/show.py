@@ -1,0 +1,75 @@
+"""`orl-codegen show`: the tools as the model will see them."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orl_codegen.cli.display import display
+from orl_codegen.cli.options import default_options, environment_options, job_of
+from orl_codegen.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from orl_codegen.generator.reading import ShownTool
+
+WIDTH = 100
+
+
+@click.command()
+@environment_options
+@click.option("-q", "--quiet", is_flag=True, help="Only errors.")
+def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
+    """Show the tools of one TARGET, of a generated MODULE.py or of a SNAPSHOT.json, as the model will see them."""
+    from orl_codegen.generator.reading import tools_of
+
+    if len(targets) != 1:
+        raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py, or a SNAPSHOT.json.")
+    given.pop("output")
+    tools = tools_of(_module(targets[0], quiet, given), targets[0])
+    click.echo("\n\n".join(_lines(tool) for tool in tools) or "There are no tools: the model's plain answer is graded.")
+
+
+def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
+    """The source of the module that is asked for, rendered where it does not exist yet."""
+    from orl_codegen.generator import pipeline, snapshot, writing
+    from orl_codegen.generator.rendering import BANNER
+
+    path = Path(text)
+    if path.suffix == ".json":
+        taken, options = snapshot.load(_existing(path), printable(path)), default_options()
+    elif path.suffix == ".py" and (source := writing.read(path) or "").startswith(BANNER):
+        return source
+    else:
+        job = job_of(text, **given)
+        with display(quiet) as shown:
+            ((taken, options),) = pipeline.take_snapshots([job], shown.of)
+    return pipeline.adapter(taken, options).module
+
+
+def _existing(path: Path) -> str:
+    from orl_codegen.generator import writing
+
+    text = writing.read(path)
+    if text is None:
+        raise UsageError(f"There is no file {printable(path)}.")
+    return text
+
+
+def _lines(tool: ShownTool) -> str:
+    """One tool, for reading; what a terminal could obey is escaped."""
+    parts = [click.style(printable(tool.name), bold=True)]
+    for line in tool.text.split("\n"):
+        parts.append(_wrapped(line, "  ", "  "))
+    for parameter in tool.parameters:
+        needed = "" if parameter.required else ", optional"
+        head = f"    {printable(parameter.name)}: {printable(parameter.annotation, 2000)}{needed}"
+        parts += [click.style(head, fg="cyan"), _wrapped(parameter.text, "        ", "        ")]
+    return "\n".join(parts)
+
+
+def _wrapped(text: str, first: str, rest: str) -> str:
+    shown = printable(text, 100_000)
+    return textwrap.fill(shown, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

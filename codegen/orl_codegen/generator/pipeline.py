@@ -1,0 +1,196 @@
+"""The generator, from targets to the text of their files. `generate` is its table of contents.
+
+Nothing here writes: `generate` and `check` differ only in what they do with the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, printable
+from orl_codegen.generator import contract, snapshot, writing
+from orl_codegen.generator.contract import Contract
+from orl_codegen.generator.discovery import Progress, Silent, discover
+from orl_codegen.generator.naming import pascal, snake
+from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.rendering import render
+from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.target import words_of
+from orl_codegen.generator.verification import audit, type_check
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One environment, ready to be written.
+
+    Attributes:
+        slug: What its two files are called.
+        options: What it was made with.
+        contract: What the module says.
+        snapshot: The text of the snapshot's file.
+        module: The text of the module.
+    """
+
+    slug: str
+    options: Options
+    contract: Contract
+    snapshot: str
+    module: str
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The text of each file by its name."""
+        return {f"{self.slug}.json": self.snapshot, f"{self.slug}.py": self.module}
+
+
+def generate(
+    jobs: Sequence[Job], folder: Path, *, offline: bool = False, progress: Callable[[Job], Progress] | None = None
+) -> tuple[Adapter, ...]:
+    """Make the adapters of all jobs, or none.
+
+    Args:
+        jobs: The environments. Offline, an empty sequence stands for every snapshot in the folder.
+        folder: Where the files belong. Only read here, and only when offline.
+        offline: Take the committed snapshots instead of asking the servers.
+        progress: Gives each job the display to report to.
+
+    Raises:
+        OrlCodegenError: Any of its subclasses; where several targets fail, the message has a line for each.
+    """
+    taken = committed(jobs, folder) if offline else take_snapshots(jobs, progress or (lambda job: Silent()))
+    adapters = tuple(adapter(*pair) for pair in taken)
+    _refuse_shared_slugs(adapters)
+    verify(adapters)
+    return adapters
+
+
+def adapter(taken: Snapshot, options: Options) -> Adapter:
+    """Work out a snapshot and render it."""
+    words = words_of(taken.target, options.variant, taken.variant) or taken.variant
+    slug = options.name or snake(words) or "environment"
+    worked_out = contract.build(
+        taken,
+        class_name=options.class_name or pascal(words) or None,
+        allow_partial=options.allow_partial,
+        on_conflict=options.on_conflict,
+    )
+    module = render(worked_out, slug, options.templates)
+    return Adapter(slug, options, worked_out, snapshot.dump(taken), module)
+
+
+def verify(adapters: Sequence[Adapter]) -> None:
+    """Hold each module against its contract, and let mypy read them, all in one run.
+
+    Raises:
+        VerificationError: A module does not say what it must, or does not type-check.
+    """
+    for made in adapters:
+        audit(made.module, made.contract, own_templates=made.options.templates is not None)
+    checked = {f"{made.slug}.py": made.module for made in adapters if made.options.type_check}
+    if checked:
+        type_check(checked)
+
+
+def render_files(taken: Snapshot, options: Options) -> Mapping[str, str]:
+    """The text of the two files of a snapshot, by name."""
+    return adapter(taken, options).files
+
+
+def take_snapshots(jobs: Sequence[Job], progress: Callable[[Job], Progress]) -> tuple[tuple[Snapshot, Options], ...]:
+    """Ask all servers at once."""
+
+    async def all_of_them() -> list[Snapshot | BaseException]:
+        asked = [discover(job.target, job.options, progress(job)) for job in jobs]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    snapshots = _all_or_error(asyncio.run(all_of_them()))
+    return tuple(zip(snapshots, [job.options for job in jobs], strict=True))
+
+
+def committed(jobs: Sequence[Job], folder: Path) -> tuple[tuple[Snapshot, Options], ...]:
+    """The snapshots of the jobs as they stand in the folder; without jobs, all that stand there.
+
+    Raises:
+        SnapshotError: There is none for a job, or it was edited by hand.
+    """
+    if jobs:
+        return tuple(
+            (load(folder, slug), replace(job.options, name=slug))
+            for job in jobs
+            for slug in [committed_slug(job, folder)]
+        )
+    slugs = [slug for slug, paths in writing.owned(folder).items() if folder / f"{slug}.json" in paths]
+    if not slugs:
+        raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
+    return tuple(
+        (load(folder, slug), Options(name=slug, class_name=_class_in(folder / f"{slug}.py"))) for slug in slugs
+    )
+
+
+def committed_slug(job: Job, folder: Path) -> str:
+    """What the files of a job are called, without asking its server.
+
+    Where neither the options nor the target say it, it is the snapshot in the folder that was taken of the target.
+    """
+    words = words_of(job.target.record, job.options.variant)
+    if job.options.name or words:
+        return job.options.name or snake(str(words))
+    record = job.target.record
+    for slug, paths in writing.owned(folder).items():
+        if folder / f"{slug}.json" in paths and load(folder, slug).target in (record, record.partition(":")[0]):
+            return slug
+        if folder / f"{slug}.json" in paths and load(folder, slug).target.startswith(f"{record}:"):
+            return slug
+    raise SnapshotError(
+        f"There is no snapshot of {printable(record)} in {printable(folder)}. Generate one first, without --offline."
+    )
+
+
+def load(folder: Path, slug: str) -> Snapshot:
+    """The committed snapshot of a slug.
+
+    Raises:
+        SnapshotError: It is not there, or it is no snapshot.
+    """
+    path = folder / f"{slug}.json"
+    text = writing.read(path)
+    if text is None:
+        raise SnapshotError(f"There is no snapshot {printable(path)}. Generate it first, without --offline.")
+    return snapshot.load(text, printable(path))
+
+
+def _class_in(module: Path) -> str | None:
+    """The adapter's class in a module of ours, so that rendering it again does not rename it."""
+    try:
+        body = ast.parse(writing.read(module) or "").body
+    except (SyntaxError, ValueError):
+        return None
+    return next((node.name for node in reversed(body) if isinstance(node, ast.ClassDef)), None)
+
+
+def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:
+    failures = [result for result in results if isinstance(result, BaseException)]
+    expected = [failure for failure in failures if isinstance(failure, OrlCodegenError)]
+    if len(expected) < len(failures):
+        raise next(failure for failure in failures if failure not in expected)
+    if failures:
+        raise expected[0] if len(expected) == 1 else OrlCodegenError("\n".join(map(str, expected)))
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _refuse_shared_slugs(adapters: Sequence[Adapter]) -> None:
+    counts = Counter(made.slug for made in adapters)
+    for slug in (slug for slug, count in counts.items() if count > 1):
+        targets = [printable(made.contract.snapshot.target) for made in adapters if made.slug == slug]
+        raise UsageError(
+            f"{' and '.join(targets)} would both be written to {slug}.py. Give one of them another name: --name SLUG, "
+            "or `name` in the configuration."
+        )

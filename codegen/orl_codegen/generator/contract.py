@@ -74,8 +74,7 @@ class Tool:
     @property
     def docstring(self) -> str:
         """The docstring of the method, without indentation."""
-        entries = [(parameter.name, parameter.annotation, parameter.text) for parameter in self.parameters]
-        return docstring.compose(self.text, entries)
+        return docstring.compose(self.text, [(parameter.name, parameter.text) for parameter in self.parameters])
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Docstrings that `transformers` cannot misread, out of text that a server wrote.
 
 Its parser looks for `Args:`, `Returns:` and `Raises:` anywhere, even in mid-sentence, and takes a line that begins with
-`word:` for a parameter. The usual ORS description is itself a Google docstring. So its `Args:` lines are given to the
-parameters that they name, every such word that is left gets a space before its colon, and a line is never broken where
-the rest would look like a parameter. `plain` and `plain_line` are the text that is meant: what the parser returns.
+`word:` for a parameter (versions 5.2 to 5.24 were read; they differ in what indentation means). The usual ORS
+description is itself a Google docstring. So its `Args:` lines are given to the parameters that they name, every such
+word that is left gets a space before its colon, and a line is never broken where the rest would look like a parameter.
+`plain` and `plain_line` are the text that is meant: what the parser returns.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-WIDTH = 100
+WIDTH = 84
+"""Characters of a parameter's line, of the 100 that a generated line has: they are indented by up to 16."""
 
 _SECTION = re.compile(r"(Args|Returns|Raises):")
+_NEXT_SECTION = re.compile(r"(Returns|Raises):")
 _CHOICES = re.compile(r"(\(choices):", re.IGNORECASE)
 _ARGS_HEADER = re.compile(r"[ \t]*(?:Args|Arguments|Parameters|Params):[ \t]*")
 _ENTRY = re.compile(r"\*{0,2}(?P<name>[^\s:(]+)[ \t]*(?P<type>\([^)\n]*\))?[ \t]*:(?:[ \t]+|$)(?P<text>.*)")
+_BREAK = re.compile(r"(?<=[^ ]) (?=[^ ])")
 _LIKE_PARAMETER = re.compile(r"\s*\w+(?:[ \t]*\([^()\n]*\))?:")
-_SECTION_NAME = re.compile(r"(?:Args|Returns|Raises)\Z")
 
 
 @dataclass(frozen=True)
@@ -99,43 +102,40 @@ def plain(text: str) -> str:
 def plain_line(text: str) -> str:
     """The text of a parameter as the parser returns it: one line."""
     line = re.sub(r"\s*\n+\s*", " ", text.replace("\r\n", "\n").expandtabs()).strip()
-    return _CHOICES.sub(r"\1 :", _SECTION.sub(r"\1 :", line))
+    return _CHOICES.sub(r"\1 :", _NEXT_SECTION.sub(r"\1 :", line))
 
 
-def compose(text: str, parameters: Sequence[tuple[str, str, str]]) -> str:
+def compose(text: str, parameters: Sequence[tuple[str, str]]) -> str:
     """The docstring of a method.
 
     Args:
         text: The `plain` text of the tool.
-        parameters: Name, annotation and `plain_line` of each parameter.
+        parameters: Name and `plain_line` of each parameter.
     """
     if not parameters:
         return text
-    lines = [line for name, annotation, words in parameters for line in _entry(name, annotation, words)]
+    lines = [line for name, words in parameters for line in _entry(f"{name}: {words}")]
     return "\n".join([text, "", "Args:", *lines])
 
 
-def _entry(name: str, annotation: str, words: str) -> list[str]:
-    # A parameter called `Returns` would end the section; with a type between its name and the colon it does not.
-    kind = f" ({re.sub(r'[()]', '', annotation)})" if _SECTION_NAME.search(name) else ""
-    return [f"    {line}" if i == 0 else f"        {line}" for i, line in enumerate(_wrap(f"{name}{kind}: {words}"))]
+def _entry(line: str) -> list[str]:
+    return [f"{'    ' if i == 0 else '        '}{part}" for i, part in enumerate(_wrap(line))]
 
 
 def _wrap(line: str) -> list[str]:
     """Break at single spaces, which the parser puts back, and never in front of what looks like a parameter."""
     lines: list[str] = []
-    while len(line) > WIDTH - 16:
-        breaks = [
-            match.start()
-            for match in re.finditer(r"(?<! ) (?! )", line)
-            if match.start() > 20 and not _LIKE_PARAMETER.match(line, match.end())
-        ]
-        if not breaks:
-            break
-        at = max((position for position in breaks if position <= WIDTH - 16), default=breaks[0])
-        lines.append(line[:at])
-        line = line[at + 1 :]
-    return [*lines, line]
+    start, last = 0, None
+    for match in _BREAK.finditer(line):
+        if last is not None and match.start() - start > WIDTH:
+            lines.append(line[start:last])
+            start, last = last + 1, None
+        if not _LIKE_PARAMETER.match(line, match.end()):
+            last = match.start()
+    if last is not None and len(line) - start > WIDTH:
+        lines.append(line[start:last])
+        start = last + 1
+    return [*lines, line[start:]]
 
 
 def literal(docstring: str, indent: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any
 
@@ -67,7 +68,7 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
     tasks = None if shared else tuple(sorted({task for entry in entries for task in entry.tasks}))
     return MergedTool(
         name=name,
-        description="\n\n".join(_distinct([str(spec.get("description") or "") for spec in specs])),
+        description="\n\n".join(_distinct([cleandoc(str(spec.get("description") or "")) for spec in specs])),
         schema=widen(schemas),
         tasks=tasks,
         conflict=any(schema != schemas[0] for schema in schemas),

@@ -29,6 +29,8 @@ BUILTINS = frozenset(
 )
 """Written down, not asked of the interpreter: a snapshot gives the same names under every version of Python."""
 
+ENDS_PARAMETERS = ("Returns", "Raises")
+
 KEYWORDS = frozenset(keyword.kwlist)
 
 
@@ -112,6 +114,8 @@ def _parameter_name(key: str) -> str:
         name = name.strip("_")
     if not name.strip("_"):
         name = "parameter"
+    if name.endswith(ENDS_PARAMETERS):  # followed by a colon, it would be the next section of the docstring
+        name = f"{name}_"
     return f"_{name}" if name[0].isdigit() else name
 
 

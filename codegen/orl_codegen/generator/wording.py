@@ -106,8 +106,13 @@ def _inner(schema: Schema, names: Mapping[str, str]) -> Iterator[str]:
         yield f"each item {_detail(schema.items, names)}"
     if schema.kind == "object" and schema.additional is not None and _has_detail(schema.additional):
         yield f"each {'other ' if schema.properties else ''}value {_detail(schema.additional, names)}"
-    if schema.kind == "union" and any(_has_detail(option) for option in schema.options):
+    # Before 5.24, transformers shows no more of a union than the names of its types.
+    if schema.kind == "union" and any(_has_detail(option) or _is_shaped(option) for option in schema.options):
         yield "either " + " or ".join(_detail(option, names) for option in schema.options)
+
+
+def _is_shaped(schema: Schema) -> bool:
+    return schema.values is not None or schema.items is not None or schema.additional is not None
 
 
 def _has_detail(schema: Schema) -> bool:

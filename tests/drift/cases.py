@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class Case:
 def cases() -> list[Case]:
     """The whole table. The two sides of a line are given in the shortest form that says what they differ in.
 
-    `snapshot`: what is to differ from an empty snapshot; `tool`: the spec of one tool, called `act` where it has no name;
+    `snapshot`: what it says beyond an empty snapshot; `tool`: the spec of one tool, called `act` where it has no name;
     `parameters`: the properties of that tool, those that end in `!` required; `x`: the schema of its only parameter.
     """
     lines = (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()
@@ -49,9 +49,15 @@ def _case(line: Mapping[str, Any]) -> Case:
 
 def snapshot(content: Mapping[str, Any]) -> Snapshot:
     """A snapshot that says only what `content` says."""
-    values = {"target": "http://127.0.0.1:8000", "variant": "env", "split": "train", "tools": (), **content}
+    values: dict[str, Any] = {
+        "target": "http://127.0.0.1:8000",
+        "variant": "env",
+        "split": "train",
+        "tools": (),
+        **content,
+    }
     tasks = tuple(TaskTool(entry["spec"], tuple(entry["tasks"])) for entry in values.pop("task_tools", ()))
-    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Snapshot(**lists, task_tools=tasks)
 
 
@@ -67,7 +73,7 @@ def parameters(properties: Mapping[str, Any]) -> Snapshot:
     return tool({"input_schema": {"type": "object", "properties": named, "required": required}})
 
 
-FORMS = {
+FORMS: dict[str, Callable[[Any], Snapshot]] = {
     "snapshot": snapshot,
     "tool": tool,
     "parameters": parameters,

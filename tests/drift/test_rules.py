@@ -76,4 +76,4 @@ def test_the_catalogue_is_written_in_full() -> None:
     for rule in RULES.values():
         assert rule.id == rule.id.lower() and set(rule.id) <= set("abcdefghijklmnopqrstuvwxyz-")
         for text in (rule.meaning, rule.why, rule.react):
-            assert text.endswith(".") and text[0].isupper() or text.startswith("`"), rule.id
+            assert text.endswith(".") and (text[0].isupper() or text[0] == "`"), rule.id

@@ -9,7 +9,7 @@ from typing import Literal
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
 
-Outcome = Literal["same", "different", "left out"]
+Outcome = Literal["same", "different", "left out", "failed"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two things that were compared, by name, and how it went; a note says why one was left out."""
+    """Two things that were compared, by name, and how it went; a note says why one was left out, or failed."""
 
     name: str
     outcome: Outcome

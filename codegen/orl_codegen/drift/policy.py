@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import datetime
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.findings import Finding
 from orl_codegen.drift.rules import RULES, SEVERITIES, Profile, Severity
 from orl_codegen.errors import ConfigError, printable
+
+Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,18 @@ class Policy:
 # --- reading the configuration -------------------------------------------------------------------------------------
 
 
+def read_choice(key: str, value: str, choices: Sequence[Choice]) -> Choice:
+    """One of a few words.
+
+    Raises:
+        ConfigError: It is none of them.
+    """
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise ConfigError(f"[tool.orl-codegen]: {key} is one of {', '.join(choices)}, and not {printable(value)}.")
+
+
 def read_severities(table: object) -> Mapping[str, Severity]:
     """`[tool.orl-codegen.severity]`, checked.
 
@@ -105,7 +119,8 @@ def read_severities(table: object) -> Mapping[str, Severity]:
         _known_rule(rule, "[tool.orl-codegen.severity]")
         if severity not in SEVERITIES:
             raise ConfigError(
-                f"[tool.orl-codegen.severity]: {printable(severity)} is no severity for {rule}; use {', '.join(SEVERITIES)}."
+                f"[tool.orl-codegen.severity]: {printable(severity)} is no severity for {rule}; use "
+                f"{', '.join(SEVERITIES)}."
             )
     return MappingProxyType(dict(table))
 
@@ -157,7 +172,7 @@ def _date(value: object) -> datetime.date | None:
 def _known_rule(rule: str, where: str) -> None:
     if rule not in RULES:
         raise ConfigError(
-            f"{where}: there is no rule {printable(rule)}.{_suggestion(rule, RULES)} `orl-codegen rules` lists them all."
+            f"{where}: there is no rule {printable(rule)}.{_suggestion(rule, RULES)} `orl-codegen rules` lists all."
         )
 
 

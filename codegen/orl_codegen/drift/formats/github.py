@@ -9,7 +9,9 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 def github(report: Report) -> str:
     """One workflow command for each finding that counts, and the summary."""
-    return "".join(f"{line}\n" for line in [*map(_command, report.findings), f"orl-codegen: {report.summary}"])
+    failed = [c.note for checked in report.checked for c in checked.comparisons if c.outcome == "failed"]
+    lines = [*map(_command, report.findings), *(f"::error title=orl-codegen::{_data(note)}" for note in failed)]
+    return "".join(f"{line}\n" for line in [*lines, f"orl-codegen: {report.summary}"])
 
 
 def _command(finding: Finding) -> str:

@@ -21,8 +21,9 @@ def junit(report: Report) -> str:
 
 def _suite(checked: Checked, limit: int) -> Iterator[str]:
     failures = sum(bool(_grave(comparison, limit)) for comparison in checked.comparisons)
-    skipped = sum(comparison.outcome == "left out" for comparison in checked.comparisons)
-    counts = f'tests="{len(checked.comparisons)}" failures="{failures}" errors="0" skipped="{skipped}"'
+    outcomes = [comparison.outcome for comparison in checked.comparisons]
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{outcomes.count("failed")}"'
+    counts += f' skipped="{outcomes.count("left out")}"'
     yield f"  <testsuite name={_attribute(checked.name)} {counts}>"
     for comparison in checked.comparisons:
         yield from _case(checked, comparison, limit)
@@ -34,6 +35,8 @@ def _case(checked: Checked, comparison: Comparison, limit: int) -> Iterator[str]
     grave = _grave(comparison, limit)
     if comparison.outcome == "left out":
         yield f"      <skipped message={_attribute(comparison.note)}/>"
+    if comparison.outcome == "failed":
+        yield f"      <error message={_attribute(comparison.note)}/>"
     if grave:
         lines = "\n".join(map(_line, grave))
         summary = _attribute(f"{len(grave)} finding{'' if len(grave) == 1 else 's'}")

@@ -40,7 +40,8 @@ def _fitting(blocks: list[str]) -> list[str]:
 
 
 def _section(checked: Checked) -> Iterator[str]:
-    if not checked.findings:
+    failed = [comparison for comparison in checked.comparisons if comparison.outcome == "failed"]
+    if not checked.findings and not failed:
         return
     yield f"#### {plain(checked.name)} ({code(checked.target)})"
     for comparison in checked.comparisons:
@@ -48,6 +49,8 @@ def _section(checked: Checked) -> Iterator[str]:
         head = f"**{comparison.name}**\n\n| | What changed | Rule | Fingerprint |\n|---|---|---|---|"
         for start in range(0, len(rows), 50):
             yield "\n".join([head, *rows[start : start + 50]])
+    for comparison in failed:
+        yield f"**{comparison.name}** could not be compared: {plain(comparison.note)}"
     if checked.regenerate:
         yield f"To write the files again: {code(checked.regenerate)}"
     if checked.diff:

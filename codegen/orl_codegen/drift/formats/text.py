@@ -1,4 +1,4 @@
-"""For people: what was compared, what was found, how to accept it and how to regenerate. Colours are click's to strip."""
+"""For people: what was compared, what was found, how to accept it and how to regenerate, in click's colours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _outcome(comparison: Comparison) -> str:
     words = [f"{found} finding{'' if found == 1 else 's'}"] if found else []
     words += [f"{accepted} accepted"] if accepted else []
     words += [comparison.note] if comparison.note else []
-    outcome = {"same": "ok", "different": "", "left out": "left out"}[comparison.outcome]
+    outcome = {"same": "ok", "different": "", "left out": "left out", "failed": "failed"}[comparison.outcome]
     return ", ".join(filter(None, [click.style(outcome, fg="green") if outcome == "ok" else outcome, *words]))
 
 

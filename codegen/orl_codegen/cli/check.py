@@ -1,0 +1,139 @@
+"""`orl-codegen check`: do the committed files still match, and does the live environment?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from orl_codegen.cli.options import Selection, environment_options, select
+from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
+from orl_codegen.errors import UsageError, printable
+from orl_codegen.generator.config import Config
+
+if TYPE_CHECKING:
+    from orl_codegen.drift.committed import Committed
+    from orl_codegen.drift.policy import Policy
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def report_options(command: Command) -> Command:
+    """The options that `check` and `diff` share."""
+    for option in reversed(_REPORT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_REPORT_OPTIONS = [
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["text", "json", "github", "markdown", "sarif", "junit"]),
+        default="text",
+        help="How the report is printed.  [default: text]",
+    ),
+    click.option(
+        "--profile",
+        type=click.Choice(["training", "code"]),
+        help="Whose severities count: a training run's, or those of code that calls the adapter.  [default: training]",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "info"]),
+        help="The mildest severity that ends in exit status 1.  [default: warning]",
+    ),
+]
+
+
+@click.command()
+@environment_options
+@report_options
+@click.option("--offline", is_flag=True, help="Leave the live environments out; no network.")
+@click.option("--diff", "show_diff", is_flag=True, help="Add the unified diff of each module that would change.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and no text where nothing was found.")
+@click.option("-v", "--verbose", is_flag=True, help="No effect here; accepted as by generate.", hidden=True)
+def check(
+    format_: str,
+    profile: Profile | None,
+    fail_on: Severity | None,
+    offline: bool,
+    show_diff: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Compare each module with its snapshot, each snapshot with the live environment, and type-check the modules.
+
+    Without TARGET it checks every environment in [tool.orl-codegen] of pyproject.toml, or else every snapshot in the
+    output folder. Nothing is written. Exit status 0: no drift; 1: drift; 2: a comparison could not be made.
+    """
+    from orl_codegen.cli.display import display
+    from orl_codegen.drift.inspection import How, inspect
+
+    given.pop("verbose")
+    selection = select(given.pop("targets"), given.pop("output"), needs_jobs=False, **given)
+    severity, policy = settings(selection.config, profile, fail_on)
+    how = How(
+        policy=policy,
+        fail_on=severity,
+        offline=offline,
+        type_check=given["type_check"] is True,
+        differ=_differ() if show_diff else None,
+        configured=selection.config.jobs,
+    )
+    environments, orphans = _committed(selection)
+    with display(quiet or offline) as shown:
+        report, troubles = inspect(environments, how, shown.of, orphans)
+    for trouble in troubles:
+        click.echo(f"orl-codegen: {trouble}", err=True)
+    if not quiet or report.findings or format_ != "text":
+        from orl_codegen.drift.formats import FORMATS
+
+        click.echo(FORMATS[format_](report), nl=False)
+    return 2 if troubles else int(report.failed)
+
+
+def settings(config: Config, profile: Profile | None, fail_on: Severity | None) -> tuple[Severity, Policy]:
+    """What fails, and how changes are weighed: the command line on top of the configuration.
+
+    Raises:
+        ConfigError: The configuration holds a severity, a rule or an acceptance that cannot be meant.
+    """
+    from orl_codegen.drift.policy import Policy, read_acceptances, read_choice, read_severities
+
+    profiles: tuple[Profile, ...] = ("training", "code")
+    said = config.check
+    policy = Policy(
+        profile=profile or read_choice("profile", said.get("profile", "training"), profiles),
+        severities=read_severities(said.get("severity", {})),
+        accepted=read_acceptances(said.get("accept", [])),
+    )
+    return fail_on or read_choice("fail-on", said.get("fail-on", "warning"), SEVERITIES[:3]), policy
+
+
+def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]:
+    """The environments, and the files of ours that belong to none of them."""
+    from orl_codegen.drift.committed import find, find_all
+    from orl_codegen.generator import writing
+
+    if selection.jobs:
+        environments = tuple(find(job, selection.folder) for job in selection.jobs)
+        if not selection.whole:
+            return environments, []
+        slugs = [environment.slug for environment in environments if environment.slug]
+        return environments, [change.path for change in writing.unclaimed(selection.folder, slugs)]
+    environments = find_all(selection.folder)
+    if not environments:
+        raise UsageError(
+            f"There is nothing to check: no TARGET, no environments in [tool.orl-codegen] of pyproject.toml, and no "
+            f"snapshot in {printable(selection.folder)}. Generate one: orl-codegen TARGET -o DIR."
+        )
+    return environments, []
+
+
+def _differ() -> Callable[[Path, str | None, str | None], str]:
+    from orl_codegen.cli.generate import unified_diff
+
+    return unified_diff

@@ -1,0 +1,33 @@
+"""`orl-codegen diff OLD NEW`: what changed between two snapshots."""
+
+from __future__ import annotations
+
+import click
+
+from orl_codegen.cli.check import report_options, settings
+from orl_codegen.drift.rules import Profile, Severity
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@report_options
+def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Severity | None) -> int:
+    """Compare two snapshots, each the path of a file or `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
+
+    Exit status 0: no drift; 1: drift; 2: a snapshot could not be read.
+    """
+    from orl_codegen.drift.compare import compare
+    from orl_codegen.drift.findings import Checked, Comparison, Report
+    from orl_codegen.drift.formats import FORMATS
+    from orl_codegen.drift.sources import read_snapshot
+    from orl_codegen.generator.config import find_config
+
+    severity, policy = settings(find_config(), profile, fail_on)
+    before, after = read_snapshot(old), read_snapshot(new)
+    changes = compare(before.snapshot, after.snapshot)
+    findings = policy.judge(changes, after.shown, after.lines)
+    comparison = Comparison("old ↔ new", "different" if changes else "same", findings)
+    report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
+    click.echo(FORMATS[format_](report), nl=False)
+    return int(report.failed)

@@ -1,0 +1,20 @@
+"""`orl-codegen rules`: the catalogue of drift rules."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    help="How the catalogue is printed.  [default: text]",
+)
+def rules(format_: str) -> None:
+    """Print every drift rule: its id, its severities, what it means, why it matters and how to react."""
+    from orl_codegen.drift.manual import MANUALS
+
+    click.echo(MANUALS[format_](), nl=False)

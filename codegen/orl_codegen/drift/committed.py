@@ -1,0 +1,198 @@
+"""What is committed of an environment: the snapshot, the module beside it, and whether the two belong together."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from orl_codegen import __version__
+from orl_codegen.drift.change import Change, Place
+from orl_codegen.errors import OrlCodegenError, SnapshotError, printable
+from orl_codegen.generator import rendering, snapshot, writing
+from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.target import parse_target
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The committed files of one environment; they are read when they are asked for, once.
+
+    Attributes:
+        job: The environment and its options.
+        folder: The folder of the files.
+        slug: What they are called; None where no file in the folder is of this environment.
+    """
+
+    job: Job
+    folder: Path
+    slug: str | None
+
+    @property
+    def name(self) -> str:
+        """What the environment is called in reports."""
+        return self.slug or printable(self.job.target.record)
+
+    @property
+    def shown(self) -> str:
+        """The path of the module in reports, relative to the working directory where it can be."""
+        path = (self.folder / f"{self.name}.py" if self.slug else self.folder).absolute()
+        here = Path.cwd()
+        return printable((path.relative_to(here) if path.is_relative_to(here) else path).as_posix(), 1000)
+
+    @cached_property
+    def module(self) -> str | None:
+        """The text of the module."""
+        return writing.read(self.folder / f"{self.slug}.py") if self.slug else None
+
+    @cached_property
+    def snapshot(self) -> Snapshot | None:
+        """The snapshot; None where it is missing or cannot be trusted."""
+        loaded = self._loaded
+        return None if isinstance(loaded, SnapshotError) else loaded
+
+    @cached_property
+    def _loaded(self) -> Snapshot | SnapshotError | None:
+        path = self.folder / f"{self.slug}.json"
+        text = writing.read(path) if self.slug else None
+        try:
+            return None if text is None else snapshot.load(text, printable(path))
+        except SnapshotError as error:
+            return error
+
+    @cached_property
+    def sealed(self) -> bool:
+        """Whether the module is what this version made of the snapshot, untouched since."""
+        if self.snapshot is None or self.module is None or not self._class_is_right:
+            return False
+        return rendering.holds(self.module, self.snapshot.digest, self.job.options.templates)
+
+    @property
+    def _class_is_right(self) -> bool:
+        wanted = self.job.options.class_name
+        return wanted is None or f"\nclass {wanted}(" in (self.module or "")
+
+    @property
+    def options(self) -> Options:
+        """The options to take the live snapshot with: where nothing was said, those of the committed one.
+
+        Otherwise a tool that only some tasks offer would seem to come and go with the tasks that happen to be probed.
+        """
+        said, taken = self.job.options, self.snapshot
+        if taken is None:
+            return said
+        probed = tuple(sorted({*taken.probed, *taken.unprobed}))
+        return replace(
+            said,
+            split=taken.split if said.split == Options.split else said.split,
+            variant=said.variant or taken.variant,
+            toolset=said.toolset or taken.toolset,
+            task_tools=said.task_tools and bool(probed or taken.toolset or said.toolset),
+            probe=probed if said.probe == Options.probe and probed else said.probe,
+        )
+
+    def changes(self) -> Iterator[Change]:
+        """What the files are, where they are not what they should be."""
+        snapshot_file, module_file = (Place() / f"{self.name}{suffix}" for suffix in (".json", ".py"))
+        if isinstance(self._loaded, SnapshotError):
+            yield snapshot_file.change("snapshot-modified", None, str(self._loaded))
+        elif self._loaded is None:
+            yield snapshot_file.change("snapshot-missing")
+        if self.module is None and self.slug:
+            yield module_file.change("module-missing")
+        elif self.module is not None and self.snapshot is not None and not self.sealed:
+            yield from self._unsealed(module_file, self.module, self.snapshot)
+
+    def _unsealed(self, at: Place, module: str, taken: Snapshot) -> Iterator[Change]:
+        """Why the seal does not hold; nothing where rendering again gives the same text."""
+        try:
+            expected = self.expected(taken)
+        except OrlCodegenError:  # what cannot be rendered now was rendered by something else
+            expected = None
+        if module == expected:
+            return
+        if not rendering.untouched(module):
+            yield at.change("module-modified")
+        elif taken.digest not in module:
+            yield at.change("module-stale")
+        else:
+            yield at.change("generator-changed", None, __version__)
+
+    def expected(self, taken: Snapshot) -> str:
+        """The text that the module should have, if the environment says what `taken` says.
+
+        Raises:
+            OrlCodegenError: The snapshot cannot be rendered.
+        """
+        from orl_codegen.generator.pipeline import render_files
+
+        options = replace(
+            self.options, name=self.slug, class_name=self.job.options.class_name or adapter_in(self.module or "")
+        )
+        return render_files(taken, options)[f"{self.slug}.py"]
+
+
+def find(job: Job, folder: Path) -> Committed:
+    """What is committed of a job. A snapshot that was edited by hand still says which target it is of."""
+    from orl_codegen.generator.pipeline import committed_slug
+
+    try:
+        return Committed(job, folder, committed_slug(job, folder))
+    except SnapshotError:
+        targets = ((path.stem, _target_in(path)) for path in sorted(folder.glob("*.json")))
+        return Committed(job, folder, next((slug for slug, target in targets if target == job.target.record), None))
+
+
+def _target_in(path: Path) -> object:
+    try:
+        content = json.loads(writing.read(path) or "")
+    except (ValueError, RecursionError):
+        return None
+    return content.get("target") if isinstance(content, dict) and "format" in content else None
+
+
+def find_all(folder: Path) -> tuple[Committed, ...]:
+    """What is committed in a folder, each environment with the target that its snapshot names."""
+    found = []
+    for slug, paths in writing.owned(folder).items():
+        if folder / f"{slug}.json" in paths:
+            taken = snapshot.load(writing.read(folder / f"{slug}.json") or "")
+            found.append(Committed(Job(parse_target(taken.target), Options(name=slug)), folder, slug))
+    return tuple(found)
+
+
+def adapter_in(module: str) -> str | None:
+    """The name of the adapter class in the text of a module."""
+    adapter = _adapter(module)
+    return adapter.name if adapter else None
+
+
+def lines_of(module: str) -> Mapping[str | None, int]:
+    """The line of each generated method by its wire name, and that of the adapter under None."""
+    adapter = _adapter(module)
+    if adapter is None:
+        return {}
+    lines: dict[str | None, int] = {None: adapter.lineno}
+    for node in adapter.body:
+        if isinstance(node, ast.FunctionDef):
+            lines |= {name: node.lineno for name in map(_wire_name, node.decorator_list) if name is not None}
+    return lines
+
+
+def _adapter(module: str) -> ast.ClassDef | None:
+    try:
+        body = ast.parse(module).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return next((node for node in reversed(body) if isinstance(node, ast.ClassDef)), None)
+
+
+def _wire_name(decorator: ast.expr) -> str | None:
+    match decorator:
+        case ast.Call(func=ast.Name(id="tool"), args=[ast.Constant(value=str(name)), *_]):
+            return name
+    return None

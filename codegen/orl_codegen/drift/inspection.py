@@ -1,0 +1,185 @@
+"""What `check` looks at: the committed module, the committed snapshot beside it, and the live environment.
+
+Three comparisons for each environment, each with its findings: module ↔ snapshot, snapshot ↔ live, and whether the
+module type-checks. A module whose seal holds is what this version made, and checked, of its snapshot, so it is neither
+rendered nor type-checked again. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orl_codegen.drift.change import Change, Place
+from orl_codegen.drift.commands import regenerate
+from orl_codegen.drift.committed import Committed, lines_of
+from orl_codegen.drift.compare import compare
+from orl_codegen.drift.findings import Checked, Comparison, Outcome, Report
+from orl_codegen.drift.policy import Policy
+from orl_codegen.drift.rules import Severity
+from orl_codegen.errors import OrlCodegenError, VerificationError, printable
+from orl_codegen.generator.options import Job
+from orl_codegen.generator.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from orl_codegen.generator.discovery import Progress
+
+MODULE = "module ↔ snapshot"
+LIVE = "snapshot ↔ live"
+TYPES = "module types"
+FILES = "files ↔ targets"
+
+Live = Snapshot | OrlCodegenError | None
+Differ = Callable[[Path, str | None, str | None], str]
+
+
+@dataclass(frozen=True)
+class How:
+    """How to check.
+
+    Attributes:
+        policy: How changes are weighed.
+        fail_on: The mildest severity that fails.
+        offline: Leave the live comparison out.
+        configured: The jobs of the project's configuration.
+        type_check: Run mypy on modules too whose seal holds.
+        differ: Makes the unified diff of a module from its path, its text and the text that it should have; or None.
+    """
+
+    policy: Policy
+    fail_on: Severity = "warning"
+    offline: bool = False
+    configured: tuple[Job, ...] = ()
+    type_check: bool = False
+    differ: Differ | None = None
+
+
+def inspect(
+    environments: Sequence[Committed], how: How, progress: Callable[[Job], Progress], orphans: Sequence[Path] = ()
+) -> tuple[Report, tuple[OrlCodegenError, ...]]:
+    """Check all environments, the live ones side by side.
+
+    Args:
+        environments: What is committed of each.
+        how: How to check.
+        progress: Gives each job the display to report to.
+        orphans: Files of ours that belong to no target.
+
+    Returns:
+        The report, and what kept a comparison from being made.
+    """
+    live = [None] * len(environments) if how.offline else _ask(environments, progress)
+    checked = [_check(*pair, how) for pair in zip(environments, live, strict=True)]
+    checked += [_orphans(orphans, how.policy)] if orphans else []
+    troubles = [trouble for _, trouble in checked if trouble is not None]
+    return Report(tuple(one for one, _ in checked), how.policy.profile, how.fail_on), tuple(troubles)
+
+
+def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress]) -> list[Live]:
+    """The live snapshot of each environment whose committed one can be read, or the error that there was instead."""
+    import asyncio
+
+    from orl_codegen.generator.discovery import discover
+
+    async def ask(environment: Committed) -> Live:
+        if environment.snapshot is None:
+            return None  # nothing to compare with
+        try:
+            return await discover(environment.job.target, environment.options, progress(environment.job))
+        except OrlCodegenError as error:
+            return error
+
+    async def ask_all() -> list[Live]:
+        return list(await asyncio.gather(*map(ask, environments)))
+
+    return asyncio.run(ask_all())
+
+
+def _check(environment: Committed, live: Live, how: How) -> tuple[Checked, OrlCodegenError | None]:
+    judge = _Judge(environment, how.policy)
+    served, trouble = _served(environment, live, how, judge)
+    module, types = judge.comparison(MODULE, environment.changes()), _types(environment, how, judge)
+    checked = Checked(
+        name=environment.name,
+        target=printable(environment.job.target.record, 500),
+        comparisons=(module, served, types),
+        regenerate=_regenerate(environment, how, offline=not served.findings),
+        diff=_diff(environment, live, how.differ) if how.differ else "",
+    )
+    return checked, trouble
+
+
+def _regenerate(environment: Committed, how: How, offline: bool) -> str:
+    said = environment.job.options
+    options = replace(environment.options, variant=said.variant) if environment.slug else said
+    offline = offline and environment.snapshot is not None
+    configured = environment.job in how.configured
+    return regenerate(environment.job.target.record, None if configured else options, environment.folder, offline)
+
+
+def _diff(environment: Committed, live: Live, differ: Differ) -> str:
+    taken = live if isinstance(live, Snapshot) else environment.snapshot
+    expected = None if taken is None else environment.expected(taken)
+    path = environment.folder / f"{environment.slug}.py"
+    return "" if expected in (None, environment.module) else differ(path, environment.module, expected)
+
+
+def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> tuple[Comparison, OrlCodegenError | None]:
+    if how.offline:
+        return Comparison(LIVE, "left out", note="offline"), None
+    if environment.snapshot is None or live is None:
+        return Comparison(LIVE, "left out", note="there is no snapshot to compare with"), None
+    try:
+        if isinstance(live, OrlCodegenError):
+            raise live
+        changes = compare(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
+        return judge.comparison(LIVE, changes), None
+    except OrlCodegenError as error:
+        return Comparison(LIVE, "failed", note=str(error)), error
+
+
+def _types(environment: Committed, how: How, judge: _Judge) -> Comparison:
+    if environment.module is None:
+        return Comparison(TYPES, "left out", note="there is no module")
+    if not environment.job.options.type_check:
+        return Comparison(TYPES, "left out", note="switched off")
+    if environment.sealed and not how.type_check:
+        return Comparison(TYPES, "same", note="checked when it was written")
+    return judge.comparison(TYPES, _type_errors(environment.name, environment.module))
+
+
+def _type_errors(name: str, module: str) -> Iterator[Change]:
+    from orl_codegen.generator.verification import type_check
+
+    try:
+        type_check({f"{name}.py": module})
+    except VerificationError as error:
+        yield (Place() / f"{name}.py").change("module-type-error", None, str(error))
+
+
+def _orphans(orphans: Sequence[Path], policy: Policy) -> tuple[Checked, None]:
+    findings = [
+        finding
+        for path in orphans
+        for finding in policy.judge([(Place() / path.name).change("file-orphan")], path.as_posix(), {})
+    ]
+    outcome: Outcome = "different" if findings else "same"
+    comparison = Comparison(FILES, outcome, tuple(findings))
+    return Checked("files without a target", "[tool.orl-codegen]", (comparison,), "orl-codegen generate --prune"), None
+
+
+class _Judge:
+    """Weighs the changes of one environment, and knows where they are shown."""
+
+    def __init__(self, environment: Committed, policy: Policy) -> None:
+        self.environment = environment
+        self.policy = policy
+
+    def comparison(self, name: str, changes: Sequence[Change] | Iterator[Change]) -> Comparison:
+        changes = tuple(changes)
+        if not changes:
+            return Comparison(name, "same")
+        lines: Mapping[str | None, int] = lines_of(self.environment.module or "")
+        return Comparison(name, "different", self.policy.judge(changes, self.environment.shown, lines))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import socket
 import threading
 import time
@@ -69,6 +70,7 @@ def serving_application(application: Application, latency: float = 0.0) -> Itera
     """Serve any ASGI application: for servers that answer what no openreward server would."""
     import uvicorn
 
+    _let_servers_share_a_process()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     running_server = RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
@@ -79,15 +81,33 @@ def serving_application(application: Application, latency: float = 0.0) -> Itera
             await asyncio.sleep(latency)
         await application(scope, receive, send)
 
-    config = uvicorn.Config(recorded, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(recorded, log_config=None, access_log=False, timeout_graceful_shutdown=0)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
+    served = asyncio.run_coroutine_threadsafe(server.serve(sockets=[listener]), _event_loop())
     try:
         yield running_server
     finally:
         server.should_exit = True
-        thread.join(10)
+        served.result(10)
+
+
+@functools.cache
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """One loop for all servers of the process: sse_starlette keeps an event for all of them, which belongs to one."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
+def _let_servers_share_a_process() -> None:
+    """Keep sse_starlette from waiting on one event for all servers: it belongs to the loop of the first, and every
+    stream of the others would break off at its end. These servers are not ended by signals, so nobody misses it."""
+    from sse_starlette import EventSourceResponse
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    EventSourceResponse._listen_for_exit_signal = staticmethod(never)
 
 
 def dead_url() -> str:

@@ -161,17 +161,29 @@ async def _platform_session(
 
 @contextlib.asynccontextmanager
 async def bounded(manager: contextlib.AbstractAsyncContextManager[T], timeout: float) -> AsyncIterator[T]:
-    """Enter within `timeout` seconds, and always leave, within `CLOSE_WITHIN`.
+    """Enter within `timeout` seconds, and always leave, a few seconds after the block at the latest.
 
-    The SDK waits for a server without end, and leaves what it has created behind when entering fails half-way.
+    The SDK waits for a server without end, leaves what it has created behind when entering fails half-way, and stops
+    closing when it is cancelled meanwhile.
     """
+    entering = asyncio.ensure_future(manager.__aenter__())
     try:
-        async with asyncio.timeout(timeout):
-            value = await manager.__aenter__()
-        yield value
+        yield await asyncio.wait_for(asyncio.shield(entering), timeout)
     finally:
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(manager.__aexit__(None, None, None), CLOSE_WITHIN)
+        leaving = asyncio.ensure_future(_leave(manager, entering))
+        try:
+            await asyncio.shield(leaving)
+        except asyncio.CancelledError:
+            await asyncio.wait({leaving})
+            raise
+
+
+async def _leave(manager: contextlib.AbstractAsyncContextManager[T], entering: asyncio.Future[T]) -> None:
+    # What the server is still creating cannot be deleted yet.
+    await asyncio.wait({entering}, timeout=CLOSE_WITHIN)
+    entering.cancel()
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(manager.__aexit__(None, None, None), CLOSE_WITHIN)
 
 
 def first_cause(error: Exception) -> Exception:

@@ -137,30 +137,25 @@ async def _probe(
 ) -> dict[int, dict[str, Any]]:
     """What `/task_tools` answers in a session of each task; tasks that failed are left out, where that is allowed."""
     answers: dict[int, dict[str, Any]] = {}
-    failures: dict[int, str] = {}
+    failures: dict[int, ServerError] = {}
     places = asyncio.Semaphore(CONCURRENT_PROBES)
 
     async def probe(index: int) -> None:
         async with places:
+            if failures and not options.allow_partial:
+                return
             try:
                 answers[index] = await _task_tools(server, index, options)
             except ServerError as error:
-                if not options.allow_partial:
-                    raise
-                failures[index] = str(error)
+                failures[index] = error
         progress.probed(len(answers) + len(failures), len(indices))
 
     progress.probed(0, len(indices))
-    try:
-        async with asyncio.TaskGroup() as group:
-            for index in indices:
-                group.create_task(probe(index))
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    if failures and not answers:
-        raise ServerError(f"No task could be probed. {next(iter(failures.values()))}")
-    for message in failures.values():
-        progress.say(message)
+    await asyncio.gather(*map(probe, indices))
+    if failures and not (options.allow_partial and answers):
+        raise failures[min(failures)]
+    for _, failure in sorted(failures.items()):
+        progress.say(str(failure))
     return answers
 
 

@@ -1,0 +1,208 @@
+"""Discovery on servers that behave: which requests are made, and what ends up in the snapshot."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from orl_codegen.errors import ServerError
+from orl_codegen.generator.discovery import take_snapshot
+from orl_codegen.generator.options import Options, parse_probe
+from orl_codegen.generator.snapshot import Snapshot, dump, load
+from orl_codegen.generator.target import parse_target
+from tests.support.applications import answering
+from tests.support.environments import environment, spec
+from tests.support.servers import RunningServer, running, serving_application
+
+SHARED = [spec("zeta", q={"type": "string"}), spec("alpha")]
+OVEN = spec("oven", heat={"type": "integer"})
+GRILL = spec("grill")
+
+
+def snapshot(server: RunningServer, **options: object) -> Snapshot:
+    return take_snapshot(parse_target(server.url), replace(Options(), **options))  # type: ignore[arg-type]
+
+
+def test_shared_tools_need_no_session() -> None:
+    """Without task tools nothing is opened: three requests, and the specs verbatim, sorted by name."""
+    with running(environment(SHARED)) as server:
+        taken = snapshot(server, task_tools=False)
+        assert sorted(server.paths()) == ["GET /list_environments", "GET /made/splits", "GET /made/tools"]
+    assert [dict(tool) for tool in taken.tools] == [SHARED[1], SHARED[0]]
+    assert (taken.target, taken.variant, taken.split, taken.probed) == (server.url, "made", "train", ())
+    assert taken.splits == ({"name": "train", "type": "train"},)
+    assert load(dump(taken)) == taken
+
+
+@pytest.mark.parametrize(
+    ("probe", "probed", "found"),
+    [
+        ("first", (0,), {"oven": (0,)}),
+        ("all", (0, 1, 2), {"grill": (2,), "oven": (0, 2)}),
+        ("2", (2,), {"grill": (2,), "oven": (2,)}),
+        ("1-2, 1", (1, 2), {"grill": (2,), "oven": (2,)}),
+        ("0,2-2", (0, 2), {"grill": (2,), "oven": (0, 2)}),
+    ],
+)
+def test_task_tools_are_merged_by_spec(probe: str, probed: tuple[int, ...], found: dict[str, tuple[int, ...]]) -> None:
+    """Each form of --probe opens exactly those tasks, says which of them offer which tool, and leaves none open."""
+    with running(environment(SHARED, task_tools={0: [OVEN], 2: [OVEN, GRILL]})) as server:
+        taken = snapshot(server, probe=parse_probe(probe))
+        assert server.wait_for_sessions(0) == 0
+        assert server.paths().count("POST /create") == len(probed)
+        assert server.paths().count("POST /delete_session") == len(probed)
+    assert taken.probed == probed
+    assert {str(tool.spec["name"]): tool.tasks for tool in taken.task_tools} == found
+
+
+def test_one_name_with_two_specs_is_kept_twice() -> None:
+    """Where tasks disagree about a tool, the snapshot holds both specs and who offers which."""
+    other = spec("oven", heat={"type": "string"})
+    with running(environment(SHARED, task_tools={0: [OVEN], 1: [other], 2: [OVEN]})) as server:
+        taken = snapshot(server, probe="all")
+    assert [(tool.spec["input_schema"]["properties"], tool.tasks) for tool in taken.task_tools] == [
+        ({"heat": {"type": "integer"}}, (0, 2)),
+        ({"heat": {"type": "string"}}, (1,)),
+    ]
+
+
+def test_the_variant_is_the_name_in_the_paths() -> None:
+    """--variant finds an environment whatever its case; without it the server's first is taken, and that is said."""
+    said: list[str] = []
+
+    class Listening:
+        def probed(self, done: int, total: int) -> None: ...
+
+        def say(self, message: str) -> None:
+            said.append(message)
+
+    with running(environment(SHARED, name="First"), environment([GRILL], name="Second")) as server:
+        assert snapshot(server, variant="SECOND").variant == "second"
+        taken = take_snapshot(parse_target(server.url), Options(), Listening())
+    assert taken.variant == "first"
+    assert said == ["The server has several environments (first, second); took first, its first. See --variant."]
+
+
+def test_the_progress_counts_the_tasks() -> None:
+    """Whoever watches is told how many of how many tasks have been asked."""
+    steps: list[tuple[int, int]] = []
+
+    class Counting:
+        def probed(self, done: int, total: int) -> None:
+            steps.append((done, total))
+
+        def say(self, message: str) -> None: ...
+
+    with running(environment(SHARED)) as server:
+        take_snapshot(parse_target(server.url), Options(probe="all"), Counting())
+    assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_many_probes_overlap_but_not_all_of_them() -> None:
+    """Forty tasks at 20 ms a request take a fraction of their sum, with at most eight sessions open at a time."""
+    tasks = {"train": [{"index": index} for index in range(40)]}
+    most = 0
+    with running(environment(SHARED, tasks=tasks), latency=0.02) as server:
+
+        class Watching:
+            def probed(self, done: int, total: int) -> None:
+                nonlocal most
+                most = max(most, len(server.live_sessions))
+
+            def say(self, message: str) -> None: ...
+
+        take_snapshot(parse_target(server.url), Options(probe="all"), Watching())
+    assert 2 <= most <= 8
+
+
+def test_a_task_that_cannot_be_opened_is_an_error_unless_partial_is_allowed() -> None:
+    """A broken task fails the whole run with the reason; --allow-partial leaves it out and records that."""
+
+    class Broken(environment(SHARED, task_tools={2: [OVEN]})):  # type: ignore[misc]
+        def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
+            if task_spec["index"] == 1:
+                raise RuntimeError("no GPU \x1b[31m")
+            super().__init__(task_spec, secrets)
+
+    with running(Broken) as server:
+        with pytest.raises(ServerError) as raised:
+            snapshot(server, probe="all")
+        assert server.wait_for_sessions(0) == 0
+        assert "Task 1 of the split train could not be opened" in str(raised.value)
+        assert r"no GPU \x1b[31m. If it needs a secret, pass --secret" in str(raised.value)
+        taken = snapshot(server, probe="all", allow_partial=True)
+        assert server.wait_for_sessions(0) == 0
+    assert (taken.probed, taken.unprobed) == ((0, 2), (1,))
+    assert [tool.tasks for tool in taken.task_tools] == [(2,)]
+
+
+def test_keys_that_are_missing_on_the_wire_are_no_trouble() -> None:
+    """Servers of other implementations leave keys out or add some; the snapshot keeps each spec as it came."""
+    bare = {"tools": [{"name": "bare"}, {"name": "rich", "output_schema": {}, "input_schema": None}, {"name": "bare"}]}
+    from openreward.environments import Server
+
+    app = answering(
+        {"/made/tools": json.dumps(bare).encode(), "/made/splits": b'["train"]', "/made/task_tools": 404},
+        Server([environment(SHARED)]).app,
+    )
+    with serving_application(app) as server:
+        taken = snapshot(server)
+    assert [dict(tool) for tool in taken.tools] == bare["tools"][:2]
+    assert (taken.terminal_tool, taken.supports_score_group, taken.splits) == (None, False, ({"name": "train"},))
+
+
+def test_a_secret_reaches_the_session_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--secret takes the value from the environment; the platform's key is not sent to a URL."""
+    monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
+    monkeypatch.setenv("OPENREWARD_API_KEY", "platform-key")
+    seen: list[dict[str, str]] = []
+
+    class Secretive(environment(SHARED)):  # type: ignore[misc]
+        def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
+            seen.append(dict(secrets))
+            super().__init__(task_spec, secrets)
+
+    with running(Secretive) as server:
+        taken = snapshot(server, secrets={"SOME_KEY": "MY_KEY"})
+        assert not [request for request in server.requests if "platform-key" in str(request)]
+        assert seen == [{"SOME_KEY": "hunter2-hunter2"}]
+        snapshot(server, api_key_env="OPENREWARD_API_KEY")
+        assert server.requests[-1].headers["x-api-key"] == "platform-key"
+    assert "hunter2" not in dump(taken)
+
+
+def test_a_server_that_repeats_a_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server was told in confidence must not be committed with a description, nor shown in an error."""
+    monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
+    with running(environment([spec("leaky", "Uses the key hunter2-hunter2.")])) as server:
+        with pytest.raises(ServerError, match="puts the value of a secret or a key") as raised:
+            snapshot(server, secrets={"SOME_KEY": "MY_KEY"})
+        assert "hunter2" not in str(raised.value)
+
+
+def test_user_info_is_used_but_never_recorded() -> None:
+    """A URL may carry a user and a password: the requests do, the snapshot does not."""
+    with running(environment(SHARED)) as server:
+        url = server.url.replace("://", "://ada:s3cret@")
+        taken = take_snapshot(parse_target(url), Options())
+        assert {request.headers.get("authorization", "")[:6] for request in server.requests} == {"Basic "}
+    assert taken.target == server.url
+    assert "s3cret" not in dump(taken) + repr(parse_target(url))
+
+
+def test_a_catalog_name_goes_to_the_platform_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog name is asked at the session host that the SDK uses, with the key and the deployment's name."""
+    with running(environment(SHARED, task_tools={0: [OVEN]})) as server:
+        monkeypatch.setenv("OPENREWARD_API_URL", server.url)
+        monkeypatch.setenv("OPENREWARD_SESSION_URL", server.url)
+        monkeypatch.setenv("OPENREWARD_API_KEY", "platform-key")
+        taken = take_snapshot(parse_target("Owner/Name"), Options())
+        assert server.wait_for_sessions(0) == 0
+        asked = [request for request in server.requests if request.method == "GET"]
+        assert {request.headers["x-api-key"] for request in server.requests} == {"platform-key"}
+        assert {request.headers["x-deployment"] for request in asked} == {"Owner/Name"}
+        assert all("x-session-id" in request.headers for request in asked)
+    assert (taken.target, taken.variant, len(taken.task_tools)) == ("Owner/Name", "made", 1)
+    assert "platform-key" not in dump(taken)

@@ -1,0 +1,57 @@
+"""Programs that open sessions in a process of their own, and end in one way or another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+OPENING = """
+import os, signal, sys, threading, time
+from orl_codegen import OpenRewardSpec
+from tests.runtime.adapters import Echo, SlowEcho
+
+def opened(count, adapter=Echo, **options):
+    spec = OpenRewardSpec(adapter, base_url=sys.argv[1], **options)
+    adapters = [spec.environment_factory() for _ in range(count)]
+    for index, adapter in enumerate(adapters):
+        adapter.reset(task_index=index)
+    return adapters
+
+def ready():
+    print("ready", flush=True)
+"""
+
+
+class Program:
+    """A Python program that has called `ready()`.
+
+    Args:
+        source: What it does; `opened(count)` gives it adapters with open sessions.
+        url: The server.
+    """
+
+    def __init__(self, source: str, url: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", OPENING + textwrap.dedent(source), url],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.first_line = self._process.stdout.readline()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def end(self, within: float = 10.0) -> tuple[int, float, str, str]:
+        """Wait for its end: exit status, seconds that took, the rest of its output, and its errors."""
+        began = time.monotonic()
+        output, errors = self._process.communicate(timeout=within)
+        return self._process.returncode, time.monotonic() - began, output, errors

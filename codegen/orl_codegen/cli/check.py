@@ -119,7 +119,7 @@ def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]
     from orl_codegen.generator import writing
 
     if selection.jobs:
-        environments = tuple(find(job, selection.folder) for job in selection.jobs)
+        environments = find(selection.jobs, selection.folder)
         if not selection.whole:
             return environments, []
         slugs = [environment.slug for environment in environments if environment.slug]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,10 @@ from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import OrlCodegenError, SnapshotError, printable
 from orl_codegen.generator import rendering, snapshot, writing
+from orl_codegen.generator.naming import snake
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.target import parse_target
+from orl_codegen.generator.target import parse_target, words_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Committed:
             variant=said.variant or taken.variant,
             toolset=said.toolset or taken.toolset,
             task_tools=said.task_tools and bool(probed or taken.toolset or said.toolset),
-            probe=probed if said.probe == Options.probe and probed else said.probe,
+            probe=probed if said.probe == Options.probe and probed not in ((), (0,)) else said.probe,
         )
 
     def changes(self) -> Iterator[Change]:
@@ -102,7 +103,7 @@ class Committed:
             yield snapshot_file.change("snapshot-modified", None, str(self._loaded))
         elif self._loaded is None:
             yield snapshot_file.change("snapshot-missing")
-        if self.module is None and self.slug:
+        if self.module is None and self._loaded is not None:
             yield module_file.change("module-missing")
         elif self.module is not None and self.snapshot is not None and not self.sealed:
             yield from self._unsealed(module_file, self.module, self.snapshot)
@@ -136,23 +137,29 @@ class Committed:
         return render_files(taken, options)[f"{self.slug}.py"]
 
 
-def find(job: Job, folder: Path) -> Committed:
-    """What is committed of a job. A snapshot that was edited by hand still says which target it is of."""
-    from orl_codegen.generator.pipeline import committed_slug
-
-    try:
-        return Committed(job, folder, committed_slug(job, folder))
-    except SnapshotError:
-        targets = ((path.stem, _target_in(path)) for path in sorted(folder.glob("*.json")))
-        return Committed(job, folder, next((slug for slug, target in targets if target == job.target.record), None))
+def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
+    """What is committed of each job: its files are called what its options or its target say, or as its snapshot is."""
+    targets = {path.stem: _target_in(path) for path in sorted(folder.glob("*.json"))}
+    return tuple(Committed(job, folder, _slug(job, targets)) for job in jobs)
 
 
-def _target_in(path: Path) -> object:
+def _slug(job: Job, targets: Mapping[str, str]) -> str | None:
+    record = job.target.record
+    words = words_of(record, job.options.variant)
+    if job.options.name or words:
+        return job.options.name or snake(str(words))
+    if record.endswith(".py"):  # the snapshot names the class that was found in the file
+        return next((slug for slug, target in targets.items() if target.rpartition(":")[0] == record), None)
+    return next((slug for slug, target in targets.items() if target == record), None)
+
+
+def _target_in(path: Path) -> str:
+    """The target that a snapshot is of, also where it was edited by hand since."""
     try:
         content = json.loads(writing.read(path) or "")
     except (ValueError, RecursionError):
-        return None
-    return content.get("target") if isinstance(content, dict) and "format" in content else None
+        return ""
+    return str(content.get("target")) if isinstance(content, dict) and "format" in content else ""
 
 
 def find_all(folder: Path) -> tuple[Committed, ...]:

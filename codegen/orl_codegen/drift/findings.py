@@ -95,6 +95,12 @@ class Report:
         return tuple(finding for _, _, finding in self if finding.accepted is not None)
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """Why comparisons could not be made."""
+        comparisons = (comparison for checked in self.checked for comparison in checked.comparisons)
+        return tuple(comparison.note for comparison in comparisons if comparison.outcome == "failed")
+
+    @property
     def failed(self) -> bool:
         """Whether a finding is as grave as `fail_on`, or graver."""
         limit = SEVERITIES.index(self.fail_on)
@@ -109,6 +115,7 @@ class Report:
             plural = "" if severity == "info" or count == 1 else "s"
             words += [f"{count} {severity}{plural}"] if count else []
         words += [f"{len(self.accepted)} accepted"] if self.accepted else []
+        words += [f"{len(self.failures)} not compared"] if self.failures else []
         return ", ".join(words) or "no drift"
 
 

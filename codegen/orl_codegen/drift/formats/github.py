@@ -9,8 +9,8 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 def github(report: Report) -> str:
     """One workflow command for each finding that counts, and the summary."""
-    failed = [c.note for checked in report.checked for c in checked.comparisons if c.outcome == "failed"]
-    lines = [*map(_command, report.findings), *(f"::error title=orl-codegen::{_data(note)}" for note in failed)]
+    failures = (f"::error title=orl-codegen::{_data(failure)}" for failure in report.failures)
+    lines = [*map(_command, report.findings), *failures]
     return "".join(f"{line}\n" for line in [*lines, f"orl-codegen: {report.summary}"])
 
 

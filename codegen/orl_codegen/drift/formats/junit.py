@@ -20,10 +20,10 @@ def junit(report: Report) -> str:
 
 
 def _suite(checked: Checked, limit: int) -> Iterator[str]:
-    failures = sum(bool(_grave(comparison, limit)) for comparison in checked.comparisons)
     outcomes = [comparison.outcome for comparison in checked.comparisons]
-    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{outcomes.count("failed")}"'
-    counts += f' skipped="{outcomes.count("left out")}"'
+    failures = sum(bool(_grave(comparison, limit)) for comparison in checked.comparisons)
+    errors, skipped = outcomes.count("failed"), outcomes.count("left out")
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     yield f"  <testsuite name={_attribute(checked.name)} {counts}>"
     for comparison in checked.comparisons:
         yield from _case(checked, comparison, limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -23,11 +24,21 @@ def sarif(report: Report) -> str:
         "rules": [_rule(rule, report.profile) for rule in rules],
     }
     order = {rule.id: index for index, rule in enumerate(rules)}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": [_result(f, order) for f in found]}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(report.failures)],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, order) for finding in found],
+    }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def _invocation(failures: Sequence[str]) -> dict[str, Any]:
+    notes = [{"level": "error", "message": {"text": failure}} for failure in failures]
+    return {"executionSuccessful": not failures, "toolExecutionNotifications": notes}
 
 
 def _rule(rule: Rule, profile: Profile) -> dict[str, Any]:

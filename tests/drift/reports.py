@@ -1,0 +1,48 @@
+"""Reports to print: an ordinary one, and one in which every text of the server attacks whoever prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orl_codegen.drift.change import Change
+from orl_codegen.drift.compare import compare
+from orl_codegen.drift.findings import Checked, Comparison, Report
+from orl_codegen.drift.policy import Acceptance, Policy
+from tests.drift.cases import snapshot
+
+HOSTILE = "\n::error::x%0A\r]]>&<b>|`@someone`|\x1b[31m\u202e**bold** [link](http://evil) <!-- {{ \ud7ff"
+
+
+def report(changes: Iterable[Change], accepted: tuple[Acceptance, ...] = ()) -> Report:
+    """A report of these changes of one environment, whose other comparisons were left out or failed."""
+    findings = Policy(accepted=accepted).judge(changes, "generated/kitchen.py", {"search": 42, None: 7})
+    comparisons = (
+        Comparison("module ↔ snapshot", "same"),
+        Comparison("snapshot ↔ live", "different", findings),
+        Comparison("module types", "left out", note="switched off"),
+    )
+    return Report(
+        (Checked("kitchen", "demo:Kitchen", comparisons, "orl-codegen generate demo:Kitchen"),), "training", "warning"
+    )
+
+
+ORDINARY = (
+    Change("param-became-required", "search", "/input_schema/properties/query", False, True),
+    Change("tool-description-changed", "search", "/description", "Find.", "Find recipes."),
+    Change("split-added", None, "/splits/test", None, "test"),
+)
+
+
+def hostile() -> tuple[Change, ...]:
+    """What changes where a server puts an attack into every text that it can."""
+    attack = {"type": "string", "description": HOSTILE, "enum": [HOSTILE, "b"], "default": HOSTILE, "pattern": HOSTILE}
+    schema = {"properties": {HOSTILE: attack}, "required": [HOSTILE]}
+    old = {"tools": [{"name": HOSTILE, "input_schema": {"properties": {HOSTILE: {"type": "string"}}}}]}
+    new = {"tools": [{"name": HOSTILE, "description": HOSTILE, "input_schema": schema}], "splits": [{"name": HOSTILE}]}
+    return compare(snapshot(old), snapshot(new))
+
+
+def unreachable() -> Report:
+    """A report of an environment whose server could not be reached."""
+    comparison = Comparison("snapshot ↔ live", "failed", note="http://127.0.0.1:1 could not be reached: refused.")
+    return Report((Checked("kitchen", "http://127.0.0.1:1", (comparison,)),), "training", "warning")

@@ -1,0 +1,192 @@
+"""`check` on committed files: what it tells apart, what it leaves alone, and how quick it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orl_codegen.drift.rules import RULES
+from orl_codegen.generator import rendering, snapshot
+from tests.drift.conftest import configure
+from tests.support.cli import Outcome, orl_codegen
+from tests.support.servers import RunningServer
+
+COMMITTED = {rule.id for rule in RULES.values() if rule.category == "files"}
+
+
+def found(outcome: Outcome) -> list[str]:
+    """The rules that fired, in a run with `--format json`."""
+    return [finding["rule"] for finding in json.loads(outcome.out)["findings"]]
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change a file by hand."""
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def reseal(project: Path, old: str, new: str) -> None:
+    """Change the module as another generator would have written it: with a seal of its own."""
+    path = project / "generated/pantry.py"
+    edit(path, old, new)
+    unsealed = "\n".join(line for line in path.read_text("utf-8").split("\n") if not line.startswith("# Seal:"))
+    path.write_text(rendering.seal(unsealed, "of another version"), "utf-8")
+
+
+def restated(project: Path) -> None:
+    """Change the snapshot and its digest, so that it is in order and no longer that of the module."""
+    path = project / "generated/pantry.json"
+    content = json.loads(path.read_text("utf-8"))
+    content.pop("digest")
+    taken = snapshot._from_content({**content, "supports_score_group": True})
+    path.write_text(snapshot.dump(taken), "utf-8")
+
+
+MISHAPS = {
+    "snapshot-missing": lambda project: (project / "generated/pantry.json").unlink(),
+    "snapshot-modified": lambda project: edit(project / "generated/pantry.json", "Find food.", "Find gold."),
+    "module-missing": lambda project: (project / "generated/pantry.py").unlink(),
+    "module-modified": lambda project: edit(project / "generated/pantry.py", "Find food.", "Find gold."),
+    "module-stale": restated,
+    "generator-changed": lambda project: reseal(project, "Find food.", "Find food!"),
+    "module-type-error": lambda project: edit(project / "generated/pantry.py", "query: str", "query: strr"),
+    "file-orphan": lambda project: (project / "generated/old.json").write_text(
+        (project / "generated/pantry.json").read_text("utf-8")
+    ),
+}
+
+
+def test_what_is_in_order_is_in_order(project: Path) -> None:
+    """Fresh files, offline: status 0, and the three comparisons are named."""
+    outcome = orl_codegen("check", "--offline")
+    assert outcome.status == 0 and outcome.err == ""
+    for name in ("module ↔ snapshot", "snapshot ↔ live", "module types", "No drift."):
+        assert name in outcome.out
+
+
+@pytest.mark.parametrize("rule", MISHAPS)
+def test_each_mishap_of_a_file_is_told_apart(project: Path, rule: str) -> None:
+    """Whatever happens to the committed files, check ends in status 1, says which mishap it was, and writes nothing."""
+    MISHAPS[rule](project)
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    outcome = orl_codegen("check", "--offline", "--format", "json")
+    expected = {"module-type-error": ["module-modified", "module-type-error"]}.get(rule, [rule])
+    assert outcome.status == 1 and found(outcome) == expected
+    assert before == {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+
+
+def test_every_rule_about_files_has_its_mishap() -> None:
+    """The table of mishaps is complete."""
+    assert MISHAPS.keys() == COMMITTED
+
+
+def test_the_command_that_check_prints_mends_it(project: Path) -> None:
+    """A hand edit is undone by the command that the report ends with."""
+    edit(project / "generated/pantry.py", "Find food.", "Find gold.")
+    report = json.loads(orl_codegen("check", "--offline", "--format", "json").out)
+    command = report["environments"][0]["regenerate"].split()
+    assert command[:3] == ["orl-codegen", "generate", "--offline"]
+    assert orl_codegen(*command[1:]).status == 0
+    assert orl_codegen("check", "--offline").status == 0
+
+
+def test_other_templates_are_another_generator(project: Path) -> None:
+    """Templates that the module was not made with are named as such, and not as an edit by hand."""
+    templates = project / "mine"
+    shutil.copytree(rendering.shipped_templates(), templates)
+    edit(templates / "module.py.jinja", "class_docstring }}", "class_docstring }}\n    # reviewed")
+    assert found(orl_codegen("check", "--offline", "--templates", templates, "--format", "json")) == [
+        "generator-changed"
+    ]
+
+
+def test_a_seal_that_is_only_old_is_no_finding(project: Path) -> None:
+    """Where rendering again gives the very same text, nothing is found, whatever was touched in between."""
+    path = project / "generated/pantry.py"
+    text = path.read_text("utf-8")
+    path.write_text(text + "\n", "utf-8")
+    path.write_text(text, "utf-8")
+    assert orl_codegen("check", "--offline").status == 0
+
+
+def test_another_class_name_is_found(project: Path, pantry: RunningServer) -> None:
+    """A class name that the configuration asks for, and the module does not have, is a finding."""
+    configure(project, pantry.url)
+    with (project / "pyproject.toml").open("a") as file:
+        file.write('class-name = "Larder"\n')
+    assert found(orl_codegen("check", "--offline", "--format", "json")) == ["generator-changed"]
+
+
+def test_the_diff_is_added_where_it_is_asked_for(project: Path) -> None:
+    """`--diff` shows the unified diff from the module to what it should be."""
+    edit(project / "generated/pantry.py", "Find food.", "Find gold.")
+    outcome = orl_codegen("check", "--offline", "--diff")
+    assert "-        Find gold." in outcome.out.replace('"""', "        ") or "Find gold." in outcome.out
+    assert "+++ b/generated/pantry.py" in outcome.out
+
+
+def test_type_check_can_be_asked_for_and_switched_off(project: Path) -> None:
+    """A sealed module is read by mypy only on request; `--no-type-check` leaves the comparison out and says so."""
+    assert "checked when it was written" in orl_codegen("check", "--offline").out
+    assert "checked when it was written" not in orl_codegen("check", "--offline", "--type-check").out
+    assert "switched off" in orl_codegen("check", "--offline", "--no-type-check").out
+
+
+def test_without_configuration_the_snapshots_say_what_to_check(
+    generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a folder and nothing else, every snapshot in it is compared with the target that it names."""
+    monkeypatch.chdir(tmp_path)
+    outcome = orl_codegen("check", "-o", generated)
+    assert outcome.status == 0 and outcome.out.count("ok") == 3
+
+
+def test_a_target_that_was_never_generated_is_drift(project: Path) -> None:
+    """A configured environment without files is a missing snapshot, and no error."""
+    with (project / "pyproject.toml").open("a") as file:
+        file.write('[[tool.orl-codegen.environments]]\ntarget = "http://127.0.0.1:1"\nname = "other"\n')
+    outcome = orl_codegen("check", "--offline", "--format", "json")
+    assert outcome.status == 1 and found(outcome) == ["snapshot-missing"]
+
+
+def test_nothing_to_check_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder ends in status 2 and says how to begin."""
+    monkeypatch.chdir(tmp_path)
+    outcome = orl_codegen("check", "-o", tmp_path)
+    assert outcome.status == 2 and "nothing to check" in outcome.err
+
+
+def test_twenty_environments_cost_no_heavy_import(project: Path, pantry: RunningServer) -> None:
+    """Twenty environments in order are checked offline without rendering, mypy, the SDK or a type generator."""
+    taken = snapshot.load((project / "generated/pantry.json").read_text("utf-8"))
+    entries = []
+    for i in range(20):
+        (project / f"generated/pantry_{i}.json").write_text(snapshot.dump(taken), "utf-8")
+        module = (project / "generated/pantry.py").read_text("utf-8")
+        (project / f"generated/pantry_{i}.py").write_text(module, "utf-8")
+        entries.append(f'[[tool.orl-codegen.environments]]\ntarget = "{pantry.url}"\nname = "pantry_{i}"\n')
+    configure(project, pantry.url)
+    with (project / "pyproject.toml").open("a") as file:
+        file.write("\n".join(entries))
+    script = (
+        "import sys; from orl_codegen.cli import _status; status = _status(['check', '--offline', '-q']);"
+        "print(status, *{name.partition('.')[0] for name in sys.modules})"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    status, *modules = run.stdout.split()
+    assert status == "0", run.stderr
+    assert not set(modules) & {
+        "mypy",
+        "jinja2",
+        "black",
+        "datamodel_code_generator",
+        "openreward",
+        "aiohttp",
+        "pydantic",
+    }

@@ -1,0 +1,307 @@
+"""Every format says the same findings, is valid, and lets no text of a server out of its place."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import click
+import jsonschema
+import pytest
+from markdown_it import MarkdownIt
+
+from orl_codegen.drift.formats import FORMATS
+from orl_codegen.drift.policy import Acceptance, read_acceptances
+from tests.drift.reports import ORDINARY, hostile, report, unreachable
+
+ROOT = Path(__file__).parents[2]
+
+ACCEPTED = (Acceptance("reviewed", "tool-description-changed", "search", "/description"),)
+
+REPORTS = [report(ORDINARY), report(ORDINARY, ACCEPTED), report(hostile()), report(()), unreachable()]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_control_character_gets_out(name: str) -> None:
+    """Nothing that a terminal or a log could obey, and no bidirectional text, is printed in any format."""
+    printed = click.unstyle(FORMATS[name](report(hostile())))
+    odd = {character for character in printed if unicodedata.category(character)[0] == "C"} - {"\n", "\u200b"}
+    assert len(report(hostile()).findings) > 5
+    assert not odd
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_without_findings_prints(name: str) -> None:
+    """Where nothing was found, each format still prints something that says so."""
+    assert FORMATS[name](report(())).strip()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_could_not_be_compared_is_never_no_drift(name: str) -> None:
+    """A server that could not be reached is said so in every format."""
+    printed = FORMATS[name](unreachable())
+    assert "could not be reached" in printed and "no drift" not in printed.lower()
+
+
+def test_text_ends_with_what_to_do() -> None:
+    """The text ends with the command that regenerates and a block that, pasted into pyproject.toml, accepts it all."""
+    found = report(ORDINARY)
+    text = click.unstyle(FORMATS["text"](found))
+    assert "orl-codegen generate demo:Kitchen" in text
+    pasted = tomllib.loads(text[text.index("[[tool") : text.rindex("\n\n")])["tool"]["orl-codegen"]["accept"]
+    assert report(ORDINARY, read_acceptances(pasted)).findings == ()
+
+
+def test_the_block_to_paste_survives_hostile_names() -> None:
+    """The block is TOML that accepts exactly what was found, whatever the tool and its parameters are called."""
+    text = click.unstyle(FORMATS["text"](report(hostile())))
+    pasted = tomllib.loads(text[text.index("[[tool") : text.rindex("\n\n")])["tool"]["orl-codegen"]["accept"]
+    assert report(hostile(), read_acceptances(pasted)).findings == ()
+
+
+def test_json_follows_its_published_schema() -> None:
+    """The JSON is valid against docs/findings.schema.json, for ordinary, hostile and accepted findings."""
+    schema = json.loads((ROOT / "docs/findings.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for found in REPORTS:
+        jsonschema.validate(json.loads(FORMATS["json"](found)), schema)
+
+
+def test_json_says_everything_about_a_finding() -> None:
+    """A finding in JSON has rule, severity, tool, pointer, both values, fingerprint, message and the line."""
+    content = json.loads(FORMATS["json"](report(ORDINARY, ACCEPTED)))
+    assert content["version"] == 1 and content["failed"] is True
+    assert content["findings"][0] == {
+        "rule": "param-became-required",
+        "severity": "error",
+        "tool": "search",
+        "path": "/input_schema/properties/query",
+        "old": False,
+        "new": True,
+        "fingerprint": ORDINARY[0].fingerprint,
+        "message": "The parameter `query` of `search` became required.",
+        "environment": "kitchen",
+        "comparison": "snapshot ↔ live",
+        "file": "generated/kitchen.py",
+        "line": 42,
+    }
+    assert [entry["reason"] for entry in content["accepted"]] == ["reviewed"]
+
+
+def test_github_annotates_the_line_of_the_method() -> None:
+    """An annotation stands on the line of the tool's method; what concerns the environment stands on the class."""
+    lines = FORMATS["github"](report(ORDINARY)).splitlines()
+    assert lines[0] == (
+        "::error file=generated/kitchen.py,line=42,title=param-became-required::"
+        "The parameter `query` of `search` became required."
+    )
+    assert lines[2].startswith("::notice file=generated/kitchen.py,line=7,")
+
+
+def test_github_takes_no_command_from_a_server() -> None:
+    """Each line is one annotation of ours: server text neither ends one nor begins another."""
+    for line in FORMATS["github"](report(hostile())).splitlines()[:-1]:
+        assert re.fullmatch(r"::(error|warning|notice) file=[\w/.]+,line=\d+,title=[a-z-]+::[^\r\n]+", line)
+
+
+def test_markdown_is_a_table_and_nothing_else() -> None:
+    """Rendered, a hostile report has no link, no HTML, no emphasis and no mention: only our table and code."""
+    html = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(FORMATS["markdown"](report(hostile())))
+    outside_code = re.sub(r"<code>.*?</code>", "", html, flags=re.DOTALL)
+    assert set(re.findall(r"<(\w+)", html)) <= {
+        "h3",
+        "h4",
+        "p",
+        "strong",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "code",
+    }
+    assert "@someone" not in outside_code and "**" not in outside_code and "evil" not in outside_code
+    assert html.count("<tr>") == len(report(hostile()).findings) + 1
+    assert all(row.count("<td>") == 4 for row in html.split("<tr>")[2:])
+
+
+def test_markdown_fits_into_a_comment() -> None:
+    """However much was found, the comment is short enough for GitHub and says that there is more."""
+    many = [ORDINARY[1].__class__("tool-removed", f"tool-{i}" * 20, "", "x" * 50) for i in range(2000)]
+    comment = FORMATS["markdown"](report(many))
+    assert len(comment) < 65_536 and "see the log" in comment
+
+
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
+    },
+    "$defs": {
+        "message": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "run": {
+            "type": "object",
+            "required": ["tool"],
+            "additionalProperties": False,
+            "properties": {
+                "tool": {
+                    "type": "object",
+                    "required": ["driver"],
+                    "properties": {"driver": {"$ref": "#/$defs/driver"}},
+                },
+                "invocations": {"type": "array", "items": {"$ref": "#/$defs/invocation"}},
+                "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+            },
+        },
+        "invocation": {
+            "type": "object",
+            "required": ["executionSuccessful"],
+            "additionalProperties": False,
+            "properties": {
+                "executionSuccessful": {"type": "boolean"},
+                "toolExecutionNotifications": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["message"],
+                        "additionalProperties": False,
+                        "properties": {"message": {"$ref": "#/$defs/message"}, "level": {"$ref": "#/$defs/level"}},
+                    },
+                },
+            },
+        },
+        "driver": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {"rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}}},
+        },
+        "rule": {
+            "type": "object",
+            "required": ["id"],
+            "additionalProperties": False,
+            "properties": {
+                "id": {"type": "string"},
+                "shortDescription": {"$ref": "#/$defs/message"},
+                "fullDescription": {"$ref": "#/$defs/message"},
+                "help": {"$ref": "#/$defs/message"},
+                "defaultConfiguration": {"type": "object", "properties": {"level": {"$ref": "#/$defs/level"}}},
+                "properties": {"type": "object"},
+            },
+        },
+        "result": {
+            "type": "object",
+            "required": ["message"],
+            "additionalProperties": False,
+            "properties": {
+                "ruleId": {"type": "string"},
+                "ruleIndex": {"type": "integer", "minimum": -1},
+                "level": {"$ref": "#/$defs/level"},
+                "message": {"$ref": "#/$defs/message"},
+                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+                "suppressions": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["kind"],
+                        "additionalProperties": False,
+                        "properties": {"kind": {"enum": ["inSource", "external"]}, "justification": {"type": "string"}},
+                    },
+                },
+            },
+        },
+        "location": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "physicalLocation": {
+                    "type": "object",
+                    "required": ["artifactLocation"],
+                    "properties": {
+                        "artifactLocation": {
+                            "type": "object",
+                            "properties": {"uri": {"type": "string", "format": "uri-reference"}},
+                        },
+                        "region": {"type": "object", "properties": {"startLine": {"type": "integer", "minimum": 1}}},
+                    },
+                },
+                "logicalLocations": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {"name": {"type": "string"}, "fullyQualifiedName": {"type": "string"}},
+                    },
+                },
+            },
+        },
+    },
+}
+"""The parts of the SARIF 2.1.0 schema that a report of ours has anything to do with, in our words."""
+
+
+@pytest.mark.parametrize("found", REPORTS)
+def test_sarif_is_valid(found: Any) -> None:
+    """SARIF follows the 2.1.0 schema in all that it uses, and each result names its rule by id and by index."""
+    log = json.loads(FORMATS["sarif"](found))
+    jsonschema.validate(log, SARIF)
+    rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in log["runs"][0]["results"])
+
+
+def test_sarif_suppresses_what_is_accepted() -> None:
+    """An accepted finding is a result with a suppression that gives the reason."""
+    results = json.loads(FORMATS["sarif"](report(ORDINARY, ACCEPTED)))["runs"][0]["results"]
+    assert [result.get("suppressions") for result in results] == [
+        None,
+        [{"kind": "external", "justification": "reviewed"}],
+        None,
+    ]
+
+
+JUNIT = {
+    "testsuites": ({"name", "tests", "failures", "errors", "time"}, {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time"}, {"testcase"}),
+    "testcase": ({"name", "classname", "time"}, {"skipped", "failure", "error", "system-out"}),
+    "skipped": ({"message", "type"}, set()),
+    "failure": ({"message", "type"}, set()),
+    "error": ({"message", "type"}, set()),
+    "system-out": (set(), set()),
+}
+"""What the JUnit schema of Jenkins allows each element that we use: attributes and children."""
+
+
+@pytest.mark.parametrize("found", REPORTS)
+def test_junit_is_valid(found: Any) -> None:
+    """JUnit XML is well-formed, has only elements and attributes of the schema, and counts its cases right."""
+    root = ElementTree.fromstring(FORMATS["junit"](found).encode())
+    for element in root.iter():
+        attributes, children = JUNIT[element.tag]
+        assert set(element.keys()) <= attributes
+        assert {child.tag for child in element} <= children
+    for suite in root:
+        assert {"name", "tests", "failures", "errors"} <= set(suite.keys())
+        assert int(suite.attrib["tests"]) == len(suite)
+        assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
+        assert int(suite.attrib["errors"]) == len(suite.findall("testcase/error"))
+        assert int(suite.attrib["skipped"]) == len(suite.findall("testcase/skipped"))
+
+
+def test_junit_fails_a_comparison_by_what_counts() -> None:
+    """A comparison fails where a finding is grave enough; milder and accepted ones stand in its output."""
+    root = ElementTree.fromstring(FORMATS["junit"](report(ORDINARY, ACCEPTED)).encode())
+    case = root.findall("testsuite/testcase")[1]
+    assert "became required" in (case.findtext("failure") or "")
+    assert "accepted" in (case.findtext("system-out") or "") and "split" in (case.findtext("system-out") or "")

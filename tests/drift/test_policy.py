@@ -1,0 +1,83 @@
+"""How findings are weighed: profiles, overrides, and the list of what is accepted."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from orl_codegen.drift.change import Change
+from orl_codegen.drift.policy import Policy, read_acceptances, read_severities
+from orl_codegen.errors import ConfigError
+
+CHANGE = Change("tool-description-changed", "search", "/description", "Find.", "Find recipes.")
+
+
+def accepted(entry: dict[str, Any], today: str = "2026-11-29") -> bool:
+    """Whether an entry of the accept list accepts the change on a day."""
+    policy = Policy(accepted=read_acceptances([entry]), today=datetime.date.fromisoformat(today))
+    [finding] = policy.judge([CHANGE], "a.py", {})
+    return finding.accepted is not None
+
+
+def test_a_place_is_accepted_whatever_changes_there() -> None:
+    """Rule, tool and path accept what the rule says of that place, and of no other."""
+    entry = {"rule": CHANGE.rule, "tool": "search", "path": "/description", "reason": "fine"}
+    assert accepted(entry)
+    assert not accepted({**entry, "tool": "cook"})
+    assert not accepted({**entry, "path": "/name"})
+    assert not accepted({**entry, "rule": "tool-description-added"})
+
+
+def test_a_fingerprint_accepts_one_change() -> None:
+    """A fingerprint names the old and the new value too, so the next change of the place is a finding again."""
+    assert accepted({"fingerprint": CHANGE.fingerprint, "reason": "fine"})
+    assert not accepted({"fingerprint": "0" * 12, "reason": "fine"})
+
+
+def test_a_fingerprint_is_the_same_everywhere() -> None:
+    """The fingerprint depends on nothing but the change, so it can be committed."""
+    assert CHANGE.fingerprint == "5ae15af7d0d6"
+
+
+def test_an_acceptance_ends_with_its_last_day() -> None:
+    """`expires` is the last day on which the entry holds, as a TOML date or as text."""
+    entry = {"fingerprint": CHANGE.fingerprint, "reason": "fine", "expires": datetime.date(2026, 11, 30)}
+    assert accepted(entry, "2026-11-30")
+    assert not accepted(entry, "2026-12-01")
+    assert accepted({**entry, "expires": "2026-11-30"}, "2026-11-30")
+
+
+def test_off_is_no_finding() -> None:
+    """A rule that is off finds nothing, and every other severity may be chosen for it."""
+    assert Policy(severities=read_severities({CHANGE.rule: "off"})).judge([CHANGE], "a.py", {}) == ()
+    [finding] = Policy(severities=read_severities({CHANGE.rule: "error"})).judge([CHANGE], "a.py", {})
+    assert finding.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"fingerprint": "0" * 12}, "reason"),
+        ({"fingerprint": "0" * 12, "reason": " "}, "reason"),
+        ({"reason": "fine"}, "name the change"),
+        ({"rule": "tool-removed", "reason": "fine"}, "name the change"),
+        ({"rule": "tool-remove", "path": "", "reason": "fine"}, "Did you mean tool-removed?"),
+        ({"fingerprint": "0" * 12, "reason": "fine", "expire": "2026-11-30"}, "Did you mean expires?"),
+        ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "no date"),
+        ({"fingerprint": 12, "reason": "fine"}, "text"),
+        ("everything", "list of tables"),
+    ],
+)
+def test_a_mistake_in_the_accept_list_is_an_error(entry: Any, said: str) -> None:
+    """An entry that cannot be meant is refused, and the message says what is wrong with it."""
+    with pytest.raises(ConfigError, match=said.replace("?", r"\?")):
+        read_acceptances([entry])
+
+
+@pytest.mark.parametrize("table", [{"tool-removed": "fatal"}, {"tool-gone": "off"}, []])
+def test_a_mistake_in_the_severities_is_an_error(table: Any) -> None:
+    """A severity or a rule that does not exist is refused."""
+    with pytest.raises(ConfigError):
+        read_severities(table)

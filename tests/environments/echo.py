@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from openreward.environments import Environment, RunToolOutput, TextBlock, ToolOutput, tool
 from pydantic import BaseModel, Field
@@ -90,11 +90,20 @@ class MoodyEcho(Echo):
     """The same, with a task for each thing that can go wrong."""
 
     opened: int = 0
+    _tasks_cache: ClassVar[dict[str, Any]] = {}  # otherwise the SDK takes the one of the base class, with its tasks
 
     @classmethod
     def list_tasks(cls, split: str) -> Sequence[Any]:
         """What goes wrong in each task."""
-        moods = ["well", "broken setup", "broken once", "broken tool", "not a number", "another prompt each time", "minus"]
+        moods = [
+            "well",
+            "broken setup",
+            "broken once",
+            "broken tool",
+            "not a number",
+            "another prompt each time",
+            "minus",
+        ]
         return [{"word": "hello", "mood": mood} for mood in moods]
 
     def setup(self) -> None:

@@ -79,8 +79,10 @@ class RolloutAdapter:
             SchemaDrift: The environment's tools no longer fit the adapter.
             PromptMismatch: An earlier session's prompt was not the one in the dataset.
         """
-        self._raise_what_stops_training()
-        self._close()
+        try:
+            self._raise_what_stops_training()
+        finally:
+            self._close()
         with self._lock:
             self._begin()
             task = self._plan.task(int(task_index)) if task_spec is None else {"task_spec": dict(task_spec)}
@@ -193,10 +195,9 @@ class RolloutAdapter:
 
     def _raise_what_stops_training(self) -> None:
         """Raise what went wrong while the session opened behind the model's turn. TRL hands the exceptions of a tool to
-        the model, so this is also raised where it is not caught: in `reset` and in the reward functions."""
+        the model, so this is raised again where TRL lets it through: in `reset` and in the reward functions."""
         error = self._session.opening_error() if self._session is not None else None
         if error is not None and self._stops_training(error):
-            self._session = None
             raise error
 
     def __del__(self) -> None:

@@ -156,10 +156,11 @@ def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     pictures = columns.pop("images", None)
-    dataset = Dataset.from_dict({name: _column(name, values) for name, values in columns.items()})
+    table = {name: _column(name, values) for name, values in columns.items()}
     if pictures is None:
-        return dataset
-    return dataset.add_column("images", pictures).cast_column("images", [Image()])
+        return Dataset.from_dict(table)
+    table["images"] = [[Image().encode_example(picture) for picture in row or ()] for row in pictures]
+    return Dataset.from_dict(table).cast_column("images", [Image()])
 
 
 def _column(name: str, values: list[Any]) -> list[Any]:

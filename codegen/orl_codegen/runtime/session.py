@@ -191,7 +191,7 @@ class Session:
     async def _create(self) -> None:
         secrets = self._endpoint.creation_headers()
         await self._wire.start(secrets)
-        await self._wire.post("/create", self._creation, secrets)
+        await self._wire.create(self._creation, secrets)
 
     async def _get_prompt(self) -> list[JSON]:
         prompt = await (self._get_messages() if self._messages else self._wire.get(self._endpoint.path("prompt")))

@@ -67,15 +67,13 @@ class ToolInfo(NamedTuple):
     Attributes:
         name: The wire name.
         aliases: `{python name: wire key}` of the parameters whose two names differ.
-        shared: Whether every task offers the tool. Task tools, which only some tasks offer, are not shared.
     """
 
     name: str
     aliases: Mapping[str, str]
-    shared: bool
 
 
-def tool(name: str, aliases: Mapping[str, str] | None = None, shared: bool = True) -> Callable[[Function], Function]:
+def tool(name: str, aliases: Mapping[str, str] | None = None) -> Callable[[Function], Function]:
     """Make a method of an adapter the tool `name`.
 
     The model is shown `__name__`, so it sees the wire name whatever the method is called in Python. It is shown no
@@ -85,7 +83,7 @@ def tool(name: str, aliases: Mapping[str, str] | None = None, shared: bool = Tru
     def mark(function: Function) -> Function:
         function.__name__ = name
         function.__annotations__.pop("return", None)
-        function.__tool__ = ToolInfo(name, aliases or {}, shared)  # type: ignore[attr-defined]
+        function.__tool__ = ToolInfo(name, aliases or {})  # type: ignore[attr-defined]
         return function
 
     return mark

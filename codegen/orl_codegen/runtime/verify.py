@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import SchemaDrift, printable
@@ -12,28 +15,39 @@ from orl_codegen.errors import SchemaDrift, printable
 if TYPE_CHECKING:
     from orl_codegen.runtime.adapter import RolloutAdapter
 
+Spec = Mapping[str, Any]
+
 logger = logging.getLogger(__name__)
 
 
 def compare(adapter: type[RolloutAdapter], listing: Any) -> None:
-    """Compare an adapter with what a session lists; milder differences are logged as one warning.
+    """Compare an adapter with what a session lists; differences that do no harm are logged as one warning.
 
     Args:
         adapter: The generated class.
-        listing: The answer of `/task_tools`: shared and task tools of one task.
+        listing: The answer of `/task_tools`: the shared tools, and those of one task.
 
     Raises:
-        SchemaDrift: A shared tool is gone, or a parameter that the adapter leaves out has become required: calls that
-            the adapter makes would be refused.
+        SchemaDrift: A shared tool is gone, or a parameter that the adapter may leave out has become required, so that
+            calls would be refused.
     """
-    specs = {str(spec.get("name")): spec for spec in _specs(listing)}
-    tools = tools_of(adapter)
-    broken = [problem for name, method in tools.items() for problem in _broken(name, method, specs.get(name))]
+    tools, known, shared = tools_of(adapter), *_snapshot(adapter)
+    live = {str(spec.get("name")): spec for spec in _specs(listing)}
+    broken = [f"the tool {printable(name)} is gone" for name in sorted(shared - live.keys())]
+    for name in tools.keys() & live.keys():
+        # Tasks may differ in what a task tool requires; the adapter then requires what all of them do.
+        strict = not known or name in shared
+        broken += [
+            f"the parameter {printable(key)} of {printable(name)} is required now"
+            for key in _newly_required(tools[name], live[name], strict)
+        ]
     mend = f"Generate it again: orl-codegen generate {printable(adapter._environment.target)}"
     if broken:
         raise SchemaDrift(f"{adapter.__name__} no longer fits its environment: {'; '.join(broken)}. {mend}")
-    odd = [f"{printable(name)} is new" for name in specs if name not in tools]
-    odd += [problem for name, spec in specs.items() if name in tools for problem in _odd(name, tools[name], spec)]
+    odd = [f"{printable(name)} is new" for name in live if name not in tools]
+    odd += [
+        f"{printable(name)} has changed" for name, spec in live.items() if known and spec not in known.get(name, [spec])
+    ]
     if odd:
         logger.warning("%s differs from its environment: %s. %s", adapter.__name__, "; ".join(odd), mend)
 
@@ -44,42 +58,40 @@ def tools_of(adapter: type[RolloutAdapter]) -> dict[str, Any]:
     return {function.__tool__.name: function for function in functions if hasattr(function, "__tool__")}
 
 
-def _specs(listing: Any) -> list[Mapping[str, Any]]:
+def _snapshot(adapter: type[RolloutAdapter]) -> tuple[dict[str, list[Spec]], set[str]]:
+    """The specs that the adapter was made from, by name, and the names of the shared tools.
+
+    They stand in the snapshot beside the module. Where that is not at hand, both are empty: then a tool that a session
+    does not list may as well be one of another task.
+    """
+    path = getattr(sys.modules.get(adapter.__module__), "__file__", None)
+    try:
+        snapshot = json.loads(Path(path or "").with_suffix(".json").read_text("utf-8"))
+        if snapshot["digest"] != adapter._environment.digest:
+            return {}, set()
+        known: dict[str, list[Spec]] = {}
+        for spec in [*snapshot["tools"], *(entry["spec"] for entry in snapshot["task_tools"])]:
+            known.setdefault(spec["name"], []).append(spec)
+        return known, {spec["name"] for spec in snapshot["tools"]}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}, set()
+
+
+def _specs(listing: Any) -> list[Spec]:
     tools = listing.get("tools") if isinstance(listing, dict) else None
     return [spec for spec in tools if isinstance(spec, dict)] if isinstance(tools, list) else []
 
 
-def _broken(name: str, method: Any, spec: Mapping[str, Any] | None) -> Iterator[str]:
-    if spec is None:
-        if method.__tool__.shared:
-            yield f"the tool {printable(name)} is gone"
-        return
-    ours = _parameters(method)
-    always_sent = {key for key, parameter in ours.items() if parameter.default is parameter.empty}
-    for key in set(_listed(spec, "required")) & set(_listed(spec, "properties")) - always_sent:
-        # Tasks may differ in what a task tool requires; the adapter then requires what all of them do.
-        if method.__tool__.shared or key not in ours:
-            yield f"the parameter {printable(key)} of {printable(name)} is required now"
-
-
-def _odd(name: str, method: Any, spec: Mapping[str, Any]) -> Iterator[str]:
-    ours, theirs = _parameters(method), _listed(spec, "properties")
-    for key in theirs:
-        if key not in ours:
-            yield f"the parameter {printable(key)} of {printable(name)} is new"
-    for key in ours if theirs else ():  # without `properties`, the schema says in some other way what it takes
-        if key not in theirs:
-            yield f"the parameter {printable(key)} of {printable(name)} is gone"
-
-
-def _parameters(method: Any) -> dict[str, inspect.Parameter]:
-    """The parameters of a tool by wire key."""
+def _newly_required(method: Any, spec: Spec, strict: bool) -> Iterator[str]:
     parameters = list(inspect.signature(method).parameters.values())[1:]
-    return {method.__tool__.aliases.get(parameter.name, parameter.name): parameter for parameter in parameters}
+    ours = {method.__tool__.aliases.get(parameter.name, parameter.name): parameter for parameter in parameters}
+    for key in sorted(_keys(spec, "required") & _keys(spec, "properties")):
+        if key not in ours or (strict and ours[key].default is not inspect.Parameter.empty):
+            yield key
 
 
-def _listed(spec: Mapping[str, Any], keyword: str) -> list[str]:
+def _keys(spec: Spec, keyword: str) -> set[str]:
     """The keys under a keyword at the top of a tool's schema, whatever the server put there."""
     schema = spec.get("input_schema")
     value = schema.get(keyword) if isinstance(schema, dict) else None
-    return [key for key in value if isinstance(key, str)] if isinstance(value, (dict, list)) else []
+    return {key for key in value if isinstance(key, str)} if isinstance(value, (dict, list)) else set()

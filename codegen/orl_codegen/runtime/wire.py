@@ -19,12 +19,14 @@ class Wire:
 
     Attributes:
         sid: The session id that the server gave out, once there is one.
+        created: Whether a task was opened under it, or may have been.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._client = event_loop().client()
         self.sid: str | None = None
+        self.created = False
 
     async def start(self, headers: dict[str, str] | None = None) -> None:
         """Have the server give out a session id."""
@@ -39,6 +41,11 @@ class Wire:
             self.sid = str(answer["sid"])
         if not self.sid:
             raise ValueError("the server gave out no session id")
+
+    async def create(self, task: Any, headers: dict[str, str]) -> None:
+        """Open a task under the session id."""
+        self.created = True
+        await self.post("/create", task, headers)
 
     async def get(self, path: str) -> Any:
         """GET a path; returns the JSON of the answer."""
@@ -71,9 +78,9 @@ class Wire:
         )
 
     async def delete(self) -> None:
-        """End the session on the server: what was created in it, then the session itself. Never raises."""
+        """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
         if self.sid is not None:
-            for path in ("/delete", "/delete_session"):
+            for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
                 with contextlib.suppress(Exception):
                     await self._request("POST", path, expect_json=False)
             self.sid = None

@@ -1,0 +1,266 @@
+"""The dataset: which tasks it holds, what each row says, and how few requests that takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orl_codegen import OpenRewardSpec, combine
+from orl_codegen.errors import PromptMismatch, ServerError, SessionError, UsageError
+from orl_codegen.runtime.dataset import RESERVED
+from orl_codegen.runtime.rewards import last_reward
+from tests.environments.echo import Echo
+from tests.runtime import adapters
+from tests.support.servers import RunningServer, dead_url, running, serving_application
+
+EMPTY = [{"role": "user", "content": ""}]
+
+
+def spec_of(server: RunningServer, adapter: Any = adapters.Echo, **options: Any) -> OpenRewardSpec:
+    return OpenRewardSpec(adapter, base_url=server.url, **options)
+
+
+def test_the_first_tasks(server: RunningServer) -> None:
+    """`num_tasks` fetches those, and no others, with one question; a range beyond the end is cut."""
+    dataset = spec_of(server, num_tasks=64).train_dataset
+    assert dataset["task_index"] == list(range(64))
+    assert dataset[5] == {"prompt": EMPTY, "task_index": 5, "word": "word5", "level": 5}
+    assert server.paths()[:2] == ["POST /create_session", "POST /echo/task_range"]
+    assert set(server.paths()[2:]) <= {"POST /delete_session"}
+    assert len(spec_of(server, num_tasks=1000).train_dataset) == 100
+
+
+def test_all_tasks_and_another_split(server: RunningServer) -> None:
+    """Without `num_tasks` and `indices`, the dataset is the whole split."""
+    assert len(spec_of(server).train_dataset) == 100
+    assert spec_of(server, split="test").train_dataset["word"] == ["alpha", "beta"]
+    rollout = spec_of(server, split="test").environment_factory()
+    assert rollout.reset(task_index=1) == "Echo 'beta' to win."
+    rollout._close()
+
+
+def test_scattered_indices(server: RunningServer) -> None:
+    """In the order that was asked for, repeated where asked for twice, one request each under one session id."""
+    dataset = spec_of(server, indices=[7, 3, 7, 99]).train_dataset
+    assert dataset["word"] == ["word7", "word3", "word7", "word99"]
+    assert server.paths().count("POST /create_session") == 1
+    assert server.paths().count("POST /echo/task") == 4
+
+
+def test_nothing_is_asked_before_it_is_needed(server: RunningServer) -> None:
+    """Neither the spec, nor the factory, nor an adapter costs a request."""
+    spec = spec_of(server, num_tasks=2)
+    spec.environment_factory(), spec.reward_funcs
+    assert server.requests == []
+
+
+def test_a_server_without_the_range_route(server: RunningServer) -> None:
+    """Older servers are asked for the number of tasks, and for each task, at the same time."""
+    from openreward.environments import Server
+
+    app = Server([Echo]).app
+
+    async def older(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/task_range"):
+            scope = scope | {"path": "/echo/no_such_route"}
+        await app(scope, receive, send)
+
+    with serving_application(older) as old:
+        assert spec_of(old, num_tasks=5).train_dataset["word"] == [f"word{number}" for number in range(5)]
+        assert len(spec_of(old).train_dataset) == 100
+
+
+def test_columns_never_collide_and_nothing_is_lost(server: RunningServer) -> None:
+    """Fields with a name that TRL has other uses for are renamed; values of mixed types become JSON text."""
+    dataset = spec_of(server, adapters.Vault).train_dataset
+    assert dataset["prompt"] == [EMPTY] * 3 and dataset["task_index"] == [0, 1, 2]
+    assert dataset["task_prompt"] == ["taken", None, None] and dataset["task_prompt_"] == ["raw", None, None]
+    assert dataset["task_task_index"] == [17, None, None]
+    assert dataset["task_environment"] == ["desert", None, None]
+    assert dataset["task_image"] == [None, "cat.png", None]
+    assert dataset["mixed"] == ["1", '"one"', '[1, "one"]']
+    assert dataset["huge"] == [None, None, str(2**80)]
+    assert dataset["id"] == [0, 1, 2]
+    assert dataset["nested"][1]["a"] == [1, 2]
+    assert not RESERVED.intersection(dataset.column_names) - {"prompt", "task_index"}
+    rollout = spec_of(server, adapters.Vault).environment_factory()
+    assert rollout.reset(**dataset[1]) == "Keys: []"
+    rollout._close()
+
+
+def test_without_metadata(server: RunningServer) -> None:
+    """Only what the adapter needs."""
+    assert spec_of(server, num_tasks=2, include_metadata=False).train_dataset.column_names == ["prompt", "task_index"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "dev"}, "no split dev. It has: test, train"),
+        ({"variant": "kitchen"}, "no environment kitchen. It has: contest, dialogue, echo"),
+        ({"indices": [3, 500]}, "has 100 tasks, so there is no task 500"),
+    ],
+)
+def test_what_is_not_there(server: RunningServer, options: dict[str, Any], expected: str) -> None:
+    """The message lists what is."""
+    with pytest.raises(UsageError, match=expected):
+        spec_of(server, **options).train_dataset  # noqa: B018
+
+
+def test_a_server_that_is_not_there() -> None:
+    """The message says which."""
+    with pytest.raises(ServerError, match=r"echo at http://127.0.0.1"):
+        OpenRewardSpec(adapters.Echo, base_url=dead_url(), num_tasks=1).train_dataset  # noqa: B018
+
+
+def test_prompts_in_the_dataset(server: RunningServer) -> None:
+    """They stand there, `reset` returns at once, and the session is there for the first call."""
+    dataset = spec_of(server, num_tasks=3, prompts="dataset").train_dataset
+    assert dataset["prompt"][2] == [{"role": "user", "content": "Echo 'word2' to win."}]
+    assert server.wait_for_sessions(0) == 0
+    rollout = spec_of(server, prompts="dataset").environment_factory()
+    assert rollout.reset(**dataset[2]) is None
+    assert rollout.echo(text="word2") == "match"
+
+
+def test_a_conversation_in_the_dataset(server: RunningServer) -> None:
+    """System turns, calls and their results are messages of TRL's; a session's own prompt would be flat text."""
+    spec = spec_of(server, adapters.Dialogue, indices=[1], prompts="dataset")
+    system, question, call, result, last = spec.train_dataset["prompt"][0]
+    assert (system["role"], system["content"]) == ("system", "Be brief.")
+    assert question["content"] == "What is in the box?"
+    assert call["reasoning_content"] == "I should look."
+    assert call["tool_calls"] == [{"type": "function", "function": {"name": "look", "arguments": '{"where": "box"}'}}]
+    assert (result["role"], result["name"], result["content"]) == ("tool", "look", "a cat")
+    assert (last["role"], last["content"]) == ("user", "Is it red?")
+    rollout = spec.environment_factory()
+    assert rollout.reset(**spec.train_dataset[0]) is None
+    assert rollout.nothing() == "(no output)"
+    rollout._close()
+
+
+def test_images_in_the_dataset(server: RunningServer) -> None:
+    """TRL's prompts say where an image stands, and its column `images` holds them."""
+    from trl.data_utils import prepare_multimodal_messages
+
+    dataset = spec_of(server, adapters.Gallery, prompts="dataset", images="pil").train_dataset
+    assert [len(images) for images in dataset["images"]] == [0, 1, 1]
+    prompt = prepare_multimodal_messages(dataset[1]["prompt"], images=dataset[1]["images"])
+    assert [part["type"] for part in prompt[0]["content"]] == ["text", "image", "text"]
+    assert prompt[0]["content"][1]["image"].getpixel((0, 0)) == (255, 0, 0)
+    text = spec_of(server, adapters.Gallery, prompts="dataset").train_dataset
+    assert text["prompt"][1] == [{"role": "user", "content": "Look:\n[image: image/png]\nWhat do you see?"}]
+
+
+def test_a_prompt_that_is_another_each_time(server: RunningServer) -> None:
+    """The model would answer what the session does not ask: whatever comes next raises, and says what to do instead."""
+    spec = spec_of(server, adapters.MoodyEcho, indices=[5], prompts="dataset")
+    rollout = spec.environment_factory()
+    rollout.reset(**spec.train_dataset[0])
+    with pytest.raises(PromptMismatch, match='prompts="session"'):
+        rollout.echo(text="hello")
+    with pytest.raises(PromptMismatch):
+        last_reward(completions=[""], environments=[rollout])
+    with pytest.raises(PromptMismatch):
+        rollout.reset(**spec.train_dataset[0])
+
+
+def test_a_session_that_cannot_be_opened_behind_the_first_turn(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TRL turns what a tool raises into text for the model, so the reward function raises it again."""
+    from orl_codegen.runtime import session
+
+    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    rollout = spec_of(server, adapters.MoodyEcho).environment_factory()
+    rollout.reset(task_index=1, prompt_digest="sha256:0")
+    with pytest.raises(SessionError):
+        rollout.echo(text="hello")
+    lenient = spec_of(server, adapters.MoodyEcho, on_reset_failure="unscored").environment_factory()
+    lenient.reset(task_index=1, prompt_digest="sha256:0")
+    assert "failed" in lenient.echo(text="hello")
+    assert last_reward(completions=[""], environments=[lenient]) == [None]
+    with pytest.raises(SessionError):
+        last_reward(completions=[""], environments=[rollout])
+
+
+def test_fetching_prompts_stops_at_the_first_error(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And leaves nothing open."""
+    from orl_codegen.runtime import session
+
+    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    with pytest.raises(SessionError, match="no sandbox for you"):
+        spec_of(server, adapters.MoodyEcho, prompts="dataset").train_dataset  # noqa: B018
+    assert server.wait_for_sessions(0) == 0
+
+
+def test_several_environments_in_one_dataset(server: RunningServer) -> None:
+    """The column `environment` says which; columns are united; prompts with and without images go together."""
+    both = combine(
+        {
+            "echo": spec_of(server, num_tasks=2),
+            "gallery": spec_of(server, adapters.Gallery, prompts="dataset", images="pil"),
+        }
+    )
+    dataset = both.train_dataset
+    assert dataset["environment"] == ["echo", "echo", "gallery", "gallery", "gallery"]
+    assert dataset["word"] == ["word0", "word1", None, None, None]
+    assert dataset["color"] == [None, None, None, "red", "blue"]
+    assert dataset[0]["prompt"] == [{"role": "user", "content": [{"type": "text", "text": ""}]}]
+    assert set(both.environment_factory) == {"echo", "gallery"}
+    with pytest.raises(UsageError, match="at least one"):
+        combine({})
+
+
+def test_two_servers_in_one_process(server: RunningServer) -> None:
+    """Each spec talks to its own URL, and to that alone, whatever the environment variables say."""
+    with running(Echo) as other, pytest.MonkeyPatch.context() as patch:
+        for name in ("OPENREWARD_URL", "OPENREWARD_API_URL", "OPENREWARD_SESSION_URL"):
+            patch.setenv(name, dead_url())
+        patch.setenv("OPENREWARD_API_KEY", "platform-key")
+        for spec in (spec_of(server), spec_of(other)):
+            rollout = spec.environment_factory()
+            rollout.reset()
+            rollout.echo(text="word0")
+        assert other.wait_for_sessions(0) == server.wait_for_sessions(0) == 0
+    assert server.paths() == other.paths() and len(other.paths()) == 7
+    for request in [*server.requests, *other.requests]:
+        assert "x-api-key" not in request.headers and "x-secrets" not in request.headers
+
+
+def test_a_key_that_is_passed_goes_to_the_url(server: RunningServer) -> None:
+    """With each request."""
+    rollout = spec_of(server, api_key="mine").environment_factory()
+    rollout.reset()
+    rollout._close()
+    server.wait_for_sessions(0)
+    assert {request.headers.get("x-api-key") for request in server.requests if request.path != "/ping"} == {"mine"}
+
+
+def test_a_catalog_name_is_reached_at_the_platform_with_its_key(server: RunningServer) -> None:
+    """The platform's address is the SDK's, and only it gets the key of the environment variable."""
+    from orl_codegen.runtime import Environment
+
+    class Listed(adapters.Echo):
+        _environment = Environment(target="Owner/Echo", variant="echo")
+
+    with pytest.raises(UsageError, match="OPENREWARD_API_KEY"):
+        OpenRewardSpec(Listed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENREWARD_SESSION_URL", server.url)
+        patch.setenv("OPENREWARD_API_KEY", "platform-key")
+        assert len(OpenRewardSpec(Listed, num_tasks=2).train_dataset) == 2
+        with pytest.raises(UsageError, match="MY_TOKEN"):
+            OpenRewardSpec(Listed, secrets={"MY_TOKEN": "hush"})
+        OpenRewardSpec(Listed, secrets={"MY_TOKEN": ("hush", ["example.org"]), "OPENAI_API_KEY": "hush"})
+        OpenRewardSpec(Listed, base_url=server.url, num_tasks=1).train_dataset  # noqa: B018
+    keys = [request.headers.get("x-api-key") for request in server.requests if request.path.endswith("task_range")]
+    assert keys == ["platform-key", None]
+    assert {request.headers.get("x-deployment") for request in server.requests} == {"Owner/Echo", "echo"}
+
+
+def test_an_adapter_of_a_python_class_needs_a_url() -> None:
+    """The message says how to get one."""
+    with pytest.raises(UsageError, match=r"with serve\('tests.environments.echo:Echo'\) as url"):
+        OpenRewardSpec(adapters.Echo)

@@ -58,7 +58,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["--help", "-h"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="orl-codegen")
 def cli() -> None:
     """Turn an Open Reward Standard environment into a committed, type-checked adapter for TRL's trainers.

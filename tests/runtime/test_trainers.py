@@ -1,0 +1,192 @@
+"""TRL's own trainers, whose rollouts reach a real server through adapters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orl_codegen import OpenRewardSpec, combine, serve
+from orl_codegen.errors import UsageError
+from orl_codegen.runtime.group import transcript
+from tests.environments.echo import SlowEcho
+from tests.runtime import adapters
+from tests.support.grpo import call, logged, play_echo, roll_out_asynchronously, train
+from tests.support.servers import RunningServer
+
+
+def spec_of(server: RunningServer, adapter: Any = adapters.Echo, **options: Any) -> OpenRewardSpec:
+    return OpenRewardSpec(adapter, base_url=server.url, **options)
+
+
+def close(trainer: Any) -> None:
+    """End the sessions of rollouts that did not finish, as the end of the process would."""
+    for pool in trainer._environment_pool.values():
+        for rollout in pool:
+            rollout._close()
+
+
+def add_up(prompt: str) -> str:
+    """Answer a sum; every other answer is longer than it need be."""
+    number = re.findall(r"What is (\d+)", prompt)[-1]
+    return str(2 * int(number))
+
+
+def guess_first(prompt: str) -> str:
+    """Guess once, then answer."""
+    return "That is all" if "<tool_response>" in prompt else call("guess", '{"number": 3}')
+
+
+@pytest.mark.parametrize("prompts", ["session", "dataset"])
+def test_a_step_of_grpo(server: RunningServer, tmp_path: Path, prompts: Any) -> None:
+    """Prompt, tool schema, call, reward, loss, step; and the shares that the reward function reports."""
+    trainer = train(spec_of(server, num_tasks=2, prompts=prompts), play_echo, tmp_path)
+    assert [rollout.reward for rollout in trainer.environments] == [1.0] * 4
+    assert logged(trainer, "reward") == 1.0
+    assert logged(trainer, "environment/scored") == logged(trainer, "environment/finished") == 1.0
+    assert logged(trainer, "environment/failed") == 0.0
+
+
+def test_the_terminal_tool_in_grpo(server: RunningServer, tmp_path: Path) -> None:
+    """An environment without any other tool: the last message is what counts."""
+    trainer = train(spec_of(server, adapters.Quiz, num_tasks=2), add_up, tmp_path)
+    assert logged(trainer, "reward") == 1.0
+    assert server.paths().count("POST /quiz/call") == 4
+
+
+def test_a_terminal_tool_after_other_tools(server: RunningServer, tmp_path: Path) -> None:
+    """It is called in the session of the calls before it."""
+    trainer = train(spec_of(server, adapters.Riddle, num_tasks=2), guess_first, tmp_path)
+    assert logged(trainer, "reward") == 3.0
+
+
+def test_group_scoring_in_grpo(server: RunningServer, tmp_path: Path) -> None:
+    """A second reward, given by the environment to the rollouts of one task together, in a session that they have."""
+    spec = spec_of(server, adapters.Contest, num_tasks=2)
+    lengths = iter(range(1, 100))
+
+    def write(prompt: str) -> str:
+        return add_up(prompt) + " " * next(lengths)
+
+    trainer = train(spec, write, tmp_path, reward_funcs=[spec.reward_funcs, spec.group_reward])
+    assert logged(trainer, "rewards/last_reward/mean") == 1.0
+    assert logged(trainer, "rewards/group_reward/mean") == 0.5
+    assert server.paths().count("POST /contest/score_group") == 2
+    assert server.paths().count("POST /create") == 4, "no session was opened just for scoring"
+
+
+def test_group_scoring_where_there_is_none(server: RunningServer) -> None:
+    """Asking for it is a mistake, found before training."""
+    with pytest.raises(UsageError, match="scores no groups"):
+        spec_of(server).group_reward  # noqa: B018
+    with pytest.raises(UsageError, match="none of the environments"):
+        combine({"echo": spec_of(server)}).group_reward  # noqa: B018
+
+
+def test_several_environments_in_grpo(server: RunningServer, tmp_path: Path) -> None:
+    """Two servers on two ports, and two variants of one of them, in one step."""
+
+    def write(prompt: str) -> str:
+        return add_up(prompt) if "What is" in prompt else play_echo(prompt)
+
+    with serve(SlowEcho) as url:
+        slow = OpenRewardSpec(adapters.SlowEcho, base_url=url, indices=[1])
+        both = combine(
+            {
+                "quiz": spec_of(server, adapters.Quiz, indices=[4]),
+                "slow": slow,
+                "echo": spec_of(server, indices=[0], prompts="dataset"),
+                "contest": spec_of(server, adapters.Contest, indices=[3]),
+            }
+        )
+        functions = [both.reward_funcs, both.group_reward]
+        trainer = train(both, write, tmp_path, batch=8, reward_funcs=functions)
+    assert logged(trainer, "rewards/last_reward/mean") == 1.0
+    assert logged(trainer, "rewards/group_reward/mean") == 1.0
+    assert {type(rollout).__name__ for rollout in trainer.environments} == {"Quiz", "SlowEcho", "Echo", "Contest"}
+    variants = {path.split("/")[1] for path in server.paths() if path.endswith("/call")}
+    assert variants == {"quiz", "echo", "contest"}
+
+
+def rewards(samples: list[Any]) -> list[tuple[float, dict[str, float]]]:
+    """The reward of each sample, and its parts."""
+    return [
+        (
+            sample.metrics["reward"],
+            {name: value for name, value in sample.metrics.items() if name.startswith("rewards/")},
+        )
+        for sample in samples
+    ]
+
+
+@pytest.mark.parametrize("prompts", ["session", "dataset"])
+def test_the_asynchronous_trainer(server: RunningServer, prompts: Any) -> None:
+    """There the adapter owns the reward, and it counts once."""
+    for total, parts in rewards(roll_out_asynchronously(spec_of(server, num_tasks=3, prompts=prompts), 6, play_echo)):
+        assert total == 1.0
+        assert parts["rewards/Echo"] == 1.0
+        assert parts["rewards/last_reward"] != parts["rewards/last_reward"], "not a number: it left the reward alone"
+
+
+@pytest.mark.parametrize("prompts", ["session", "dataset"])
+def test_terminal_tools_in_the_asynchronous_trainer(server: RunningServer, prompts: Any) -> None:
+    """The reward function gets the completions but no adapters; it finds the session by the prompt."""
+    for total, _ in rewards(roll_out_asynchronously(spec_of(server, adapters.Quiz, prompts=prompts), 8, add_up)):
+        assert total == 1.0
+    for total, _ in rewards(roll_out_asynchronously(spec_of(server, adapters.Riddle, prompts=prompts), 8, guess_first)):
+        assert total == 3.0
+
+
+def test_group_scoring_in_the_asynchronous_trainer(server: RunningServer) -> None:
+    """A session is opened for it, since the rollouts' own are out of reach."""
+    spec = spec_of(server, adapters.Contest, num_tasks=2)
+    samples = roll_out_asynchronously(spec, 4, add_up, reward_funcs=[spec.reward_funcs, spec.group_reward])
+    assert [total for total, _ in rewards(samples)] == [2.0] * 4
+
+
+def test_an_unpickled_factory_in_grpo(server: RunningServer, tmp_path: Path) -> None:
+    """As in a trainer that runs in a Ray actor: the adapter owns the reward, and it counts once there as well."""
+    import pickle
+    from types import SimpleNamespace
+
+    spec = spec_of(server, adapters.Quiz, num_tasks=2)
+    sent = SimpleNamespace(
+        train_dataset=spec.train_dataset,
+        environment_factory=pickle.loads(pickle.dumps(spec.environment_factory)),
+        reward_funcs=spec.reward_funcs,
+    )
+    trainer = train(sent, add_up, tmp_path)
+    assert logged(trainer, "reward") == logged(trainer, "rewards/Quiz/mean") == 1.0
+
+
+def test_a_factory_in_a_ray_actor(server: RunningServer) -> None:
+    """It pickles with cloudpickle too, and plays there."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=1, include_dashboard=False)
+    try:
+        from tests.runtime.children import roll_out
+
+        ray.get(ray.remote(roll_out).remote(spec_of(server).environment_factory))
+    finally:
+        ray.shutdown()
+
+
+def test_what_a_group_is_scored_by() -> None:
+    """TRL's messages as those of the wire: calls and results are blocks, a result is part of a user's turn."""
+    completion = [
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "tool_calls": [{"type": "function", "function": {"name": "look", "arguments": {"where": "box"}}}],
+        },
+        {"role": "tool", "name": "look", "content": "a cat"},
+        {"role": "assistant", "content": "A cat."},
+    ]
+    calling, result, answer = transcript(completion)
+    assert [block["type"] for block in calling["blocks"]] == ["text", "tool_call"]
+    assert calling["blocks"][1]["input"] == {"where": "box"}
+    assert result["role"] == "user" and result["blocks"][0]["tool_call_id"] == calling["blocks"][1]["id"]
+    assert answer == {"role": "assistant", "blocks": [{"type": "text", "text": "A cat."}]}
+    assert transcript("A cat.") == [answer]

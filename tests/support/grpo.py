@@ -1,0 +1,175 @@
+"""TRL's trainers on the CPU, in seconds and without a model hub.
+
+A byte-level tokenizer and a random two-layer Qwen3, whose `generate` is replaced by a function that reads the prompt
+and writes what a model would; the chat template, the tool schemas, the parsing of calls, the calls themselves, the
+rewards, the loss and the optimizer step are TRL's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import pickle
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import trl
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+Write = Callable[[str], str]
+"""From the text of a prompt to what the model writes next."""
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Bytes, the special tokens of Qwen, and TRL's copy of Qwen3's chat template."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        [], trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    )
+    fast = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
+    fast.padding_side = "left"
+    fast.chat_template = (Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text()
+    return fast
+
+
+def model(fast: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
+    """The smallest Qwen3 that trains."""
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 8192}
+    ends = {"eos_token_id": fast.eos_token_id, "pad_token_id": fast.pad_token_id, "bos_token_id": None}
+    return Qwen3ForCausalLM(Qwen3Config(vocab_size=len(fast), **sizes, **heads, **ends))
+
+
+def train(spec: Any, write: Write, folder: Path, *, reward_funcs: Any = None, batch: int = 4, **options: Any) -> Any:
+    """One step of `GRPOTrainer` with a spec's three properties; returns the trainer."""
+    fast = tokenizer()
+    options = {"max_completion_length": 256, "max_tool_calling_iterations": 3, "shuffle_dataset": False} | options
+    arguments = trl.GRPOConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=batch,
+        num_generations=2,
+        max_steps=1,
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        disable_tqdm=True,
+        **options,
+    )
+    trainer = trl.GRPOTrainer(
+        model=model(fast),
+        processing_class=fast,
+        args=arguments,
+        train_dataset=spec.train_dataset,
+        environment_factory=spec.environment_factory,
+        reward_funcs=spec.reward_funcs if reward_funcs is None else reward_funcs,
+    )
+    with patch.object(trainer.model, "generate", side_effect=_writing(fast, write)):
+        trainer.train()
+    return trainer
+
+
+def logged(trainer: Any, name: str) -> float:
+    """A metric of the one step."""
+    return float(trainer.state.log_history[0][name])
+
+
+def _writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
+    def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
+        texts = [write(text) + "<|im_end|>" for text in fast.batch_decode(input_ids)]
+        rows = [fast(text, add_special_tokens=False)["input_ids"] for text in texts]
+        width = max(map(len, rows))
+        padded = [row + [fast.pad_token_id] * (width - len(row)) for row in rows]
+        return torch.cat([input_ids, torch.tensor(padded)], dim=-1)
+
+    return generate
+
+
+def call(name: str, arguments: str) -> str:
+    """A call as Qwen3 writes it; `arguments` are JSON."""
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
+
+
+def play_echo(prompt: str) -> str:
+    """Echo the word that the prompt asks for, then say that it is done."""
+    if "<tool_response>" in prompt:
+        return "Done"
+    word = re.findall(r"Echo '(\w+)'", prompt)[-1]
+    return call("echo", f'{{"text": "{word}"}}')
+
+
+def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: Any = None) -> list[Any]:
+    """The rollout loop of `AsyncGRPOTrainer`, in a thread of this process; what it is given has been pickled and
+    unpickled, as on the way to the process that it runs in. Returns the first `wanted` samples that come out of it."""
+    from accelerate import PartialState
+    from trl.experimental.async_grpo.async_rollout_worker import _AsyncRolloutLoop
+
+    PartialState()  # TRL's logger asks for it
+    fast, samples = tokenizer(), multiprocessing.Queue()
+    sent = {
+        "dataset": spec.train_dataset,
+        "environment_factory": spec.environment_factory,
+        "reward_funcs": [spec.reward_funcs] if reward_funcs is None else reward_funcs,
+    }
+    with _completions_server(fast, write) as url:
+        loop = _AsyncRolloutLoop(
+            **pickle.loads(pickle.dumps(sent)),
+            model_name="tiny",
+            processing_class=fast,
+            eos_token_ids=[fast.eos_token_id],
+            rollout_buffer=samples,
+            model_version_value=multiprocessing.Value("i", 0),
+            heartbeat_value=multiprocessing.Value("d", 0.0),
+            failed_event=multiprocessing.Event(),
+            exception_info_queue=multiprocessing.Queue(1),
+            metrics_queue=multiprocessing.Queue(4096),
+            num_generations=2,
+            max_inflight_tasks=8,
+            vllm_server_url=url,
+            max_tokens=128,
+            max_tool_calling_iterations=4,
+        )
+        thread = threading.Thread(target=loop.run, daemon=True)
+        thread.start()
+        found = [samples.get(timeout=60) for _ in range(wanted)]
+        loop._loop.call_soon_threadsafe(loop._stop_event.set)
+        thread.join(20)
+    del loop, thread
+    gc.collect()  # rollouts that nobody waited for are still in the loop; their sessions close with them
+    return found
+
+
+@contextmanager
+def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
+    """Stands in for vLLM: answers `/v1/completions` with what `write` makes of the prompt."""
+    from aiohttp import web
+
+    async def completions(request: web.Request) -> web.Response:
+        prompt = fast.decode((await request.json())["prompt"])
+        ids = fast(write(prompt) + "<|im_end|>", add_special_tokens=False)["input_ids"]
+        return web.json_response({"choices": [{"token_ids": ids, "logprobs": {"token_logprobs": [-0.1] * len(ids)}}]})
+
+    async def start() -> int:
+        application = web.Application()
+        application.router.add_post("/v1/completions", completions)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        return int(runner.addresses[0][1])
+
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{asyncio.run_coroutine_threadsafe(start(), loop).result(10)}"
+    loop.call_soon_threadsafe(loop.stop)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def restated(project: Path) -> None:
     path.write_text(snapshot.dump(taken), "utf-8")
 
 
-MISHAPS = {
+MISHAPS: dict[str, Callable[[Path], object]] = {
     "snapshot-missing": lambda project: (project / "generated/pantry.json").unlink(),
     "snapshot-modified": lambda project: edit(project / "generated/pantry.json", "Find food.", "Find gold."),
     "module-missing": lambda project: (project / "generated/pantry.py").unlink(),
@@ -145,6 +146,15 @@ def test_without_configuration_the_snapshots_say_what_to_check(
     monkeypatch.chdir(tmp_path)
     outcome = orl_codegen("check", "-o", generated)
     assert outcome.status == 0 and outcome.out.count("ok") == 3
+
+
+@pytest.mark.parametrize("rule", ["snapshot-missing", "snapshot-modified", "module-missing", "module-modified"])
+def test_without_configuration_no_mishap_is_overlooked(project: Path, rule: str) -> None:
+    """Files that are damaged or gone are findings too where only a folder is named."""
+    (project / "pyproject.toml").unlink()
+    MISHAPS[rule](project)
+    outcome = orl_codegen("check", "-o", "generated", "--offline", "--format", "json")
+    assert outcome.status == 1 and found(outcome) == [rule]
 
 
 def test_a_target_that_was_never_generated_is_drift(project: Path) -> None:

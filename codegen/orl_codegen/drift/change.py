@@ -12,7 +12,7 @@ from orl_codegen.errors import printable
 from orl_codegen.generator.schema import escape
 from orl_codegen.generator.snapshot import canonical
 
-_EXCERPT = 70
+_EXCERPT = 90
 """How many characters of an old or a new value a message shows."""
 
 

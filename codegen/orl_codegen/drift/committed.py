@@ -11,12 +11,12 @@ from pathlib import Path
 
 from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.errors import OrlCodegenError, SnapshotError, printable
+from orl_codegen.errors import OrlCodegenError, SnapshotError, TargetError, printable
 from orl_codegen.generator import rendering, snapshot, writing
 from orl_codegen.generator.naming import snake
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.target import parse_target, words_of
+from orl_codegen.generator.target import PythonClass, Target, parse_target, words_of
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,9 @@ class Committed:
         """What the environment is called in reports."""
         return self.slug or printable(self.job.target.record)
 
-    @property
-    def shown(self) -> str:
-        """The path of the module in reports, relative to the working directory where it can be."""
-        path = (self.folder / f"{self.name}.py" if self.slug else self.folder).absolute()
+    def shown(self, suffix: str = ".py") -> str:
+        """The path of one of the files in reports, relative to the working directory where it can be."""
+        path = (self.folder / f"{self.slug}{suffix}" if self.slug else self.folder).absolute()
         here = Path.cwd()
         return printable((path.relative_to(here) if path.is_relative_to(here) else path).as_posix(), 1000)
 
@@ -163,13 +162,33 @@ def _target_in(path: Path) -> str:
 
 
 def find_all(folder: Path) -> tuple[Committed, ...]:
-    """What is committed in a folder, each environment with the target that its snapshot names."""
-    found = []
+    """What is committed in a folder, each environment with the target that its snapshot, or else its module, names."""
+    targets = {path.stem: _target_in(path) for path in sorted(folder.glob("*.json"))}
     for slug, paths in writing.owned(folder).items():
-        if folder / f"{slug}.json" in paths:
-            taken = snapshot.load(writing.read(folder / f"{slug}.json") or "")
-            found.append(Committed(Job(parse_target(taken.target), Options(name=slug)), folder, slug))
-    return tuple(found)
+        if folder / f"{slug}.py" in paths:
+            targets[slug] = targets.get(slug) or _environment_in(writing.read(folder / f"{slug}.py") or "")
+    return tuple(
+        Committed(Job(_target(target), Options(name=slug)), folder, slug)
+        for slug, target in sorted(targets.items())
+        if target
+    )
+
+
+def _target(record: str) -> Target:
+    """The target that a file names; a Python file need not be there as long as nobody asks for its environment."""
+    try:
+        return parse_target(record)
+    except TargetError:
+        place, _, name = record.rpartition(":")
+        return PythonClass(place or name, name if place else None, Path.cwd())
+
+
+def _environment_in(module: str) -> str:
+    adapter = _adapter(module)
+    for node in ast.walk(adapter) if adapter else ():
+        if isinstance(node, ast.keyword) and node.arg == "target" and isinstance(node.value, ast.Constant):
+            return str(node.value.value)
+    return ""
 
 
 def adapter_in(module: str) -> str | None:

@@ -7,7 +7,7 @@ rendered nor type-checked again. Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,9 +177,15 @@ class _Judge:
         self.environment = environment
         self.policy = policy
 
-    def comparison(self, name: str, changes: Sequence[Change] | Iterator[Change]) -> Comparison:
+    def comparison(self, name: str, changes: Iterable[Change]) -> Comparison:
         changes = tuple(changes)
         if not changes:
             return Comparison(name, "same")
-        lines: Mapping[str | None, int] = lines_of(self.environment.module or "")
-        return Comparison(name, "different", self.policy.judge(changes, self.environment.shown, lines))
+        lines = lines_of(self.environment.module or "")
+        of_snapshot = [change for change in changes if change.rule.startswith("snapshot-")]
+        of_module = [change for change in changes if change not in of_snapshot]
+        findings = (
+            *self.policy.judge(of_snapshot, self.environment.shown(".json"), {}),
+            *self.policy.judge(of_module, self.environment.shown(), lines),
+        )
+        return Comparison(name, "different", findings)

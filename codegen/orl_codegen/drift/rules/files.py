@@ -18,7 +18,7 @@ FILES = (
     Rule(
         "snapshot-modified",
         "files",
-        "The snapshot {what} cannot be trusted: {new}",
+        "The snapshot {what} does not match its digest, or cannot be read.",
         "The snapshot does not match its digest, or cannot be read.",
         "It no longer says what the server said, so drift cannot be told.",
         "Generate it again, or restore it from version control.",

@@ -1,0 +1,79 @@
+"""The pre-commit hook, the GitHub Action and the workflow of the README say what the command line understands."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.cli import orl_codegen
+
+ROOT = Path(__file__).parents[2]
+ACTION = yaml.safe_load((ROOT / ".github/actions/check/action.yml").read_text("utf-8"))
+
+
+def workflow() -> Any:
+    """The workflow in the README."""
+    [text] = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    return yaml.safe_load(text)
+
+
+def test_the_hook_runs_a_command_that_there_is() -> None:
+    """The pre-commit hook is the offline check of the whole project."""
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert hook["entry"].split() == ["orl-codegen", "check", "--offline"] and hook["pass_filenames"] is False
+    assert "--offline" in orl_codegen("check", "--help").out
+
+
+@pytest.mark.parametrize(
+    "steps", [ACTION["runs"]["steps"], workflow()["jobs"]["check"]["steps"]], ids=["action", "README"]
+)
+def test_no_expression_is_pasted_into_a_script(steps: list[dict[str, Any]]) -> None:
+    """Inputs and events reach scripts as environment variables, so that none of them can be code."""
+    assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
+
+
+def test_the_workflow_uses_inputs_and_outputs_that_there_are() -> None:
+    """What the README's workflow takes from the action, the action gives."""
+    steps = workflow()["jobs"]["check"]["steps"]
+    [action] = [step for step in steps if step.get("id") == "drift"]
+    assert action["uses"].split("@")[0].endswith("/.github/actions/check")
+    assert action.get("with", {}).keys() <= ACTION["inputs"].keys()
+    assert set(re.findall(r"steps\.drift\.outputs\.(\w+)", str(steps))) <= ACTION["outputs"].keys()
+
+
+@pytest.mark.parametrize("drift", [False, True])
+def test_the_action_runs(project: Path, tmp_path: Path, drift: bool) -> None:
+    """The action's own script, run by bash: its status is that of check, and drift leaves a report for the comment."""
+    if drift:
+        module = project / "generated/pantry.py"
+        module.write_text(module.read_text("utf-8").replace("Find food.", "Find gold."), "utf-8")
+    command = tmp_path / "bin/orl-codegen"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m orl_codegen "$@"\n')
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    for name in ("output", "summary"):
+        (tmp_path / name).touch()
+    env = {
+        **os.environ,
+        **dict.fromkeys(["TARGETS", "PROFILE", "FAIL_ON"], ""),
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "OUTPUT": "generated",
+        "OFFLINE": "true",
+        "REPORT": str(tmp_path / "report.md"),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }
+    script = next(step["run"] for step in ACTION["runs"]["steps"] if step.get("id") == "check")
+    run = subprocess.run(["bash", "-e", "-c", script], env=env, cwd=project, capture_output=True, text=True, timeout=60)
+    assert run.returncode == int(drift), run.stderr
+    assert f"status={int(drift)}" in (tmp_path / "output").read_text()
+    assert ("::error file=generated/pantry.py" in run.stdout) == drift
+    assert ((tmp_path / "summary").read_text().startswith("<!-- orl-codegen check -->")) == drift

@@ -69,7 +69,7 @@ class Server:
             while not response.content.at_eof() and len(answer) <= wire.MAX_BYTES:
                 answer += await response.content.read(wire.MAX_BYTES + 1 - len(answer))
             if response.status != 200:
-                raise Refused(response.status, path, self._said(response.status, answer))
+                raise Refused(self.shown, path, response.status, self._said(answer))
         if len(answer) > wire.MAX_BYTES:
             raise ServerError(f"{path} answers with more than {wire.MAX_BYTES >> 20} MiB, which is refused.")
         return wire.parse(answer, self.source(path.rpartition("/")[2]))
@@ -78,7 +78,7 @@ class Server:
         """A route in an error message."""
         return f"The answer of {self.shown} to /{route}"
 
-    def _said(self, status: int, answer: bytes) -> str:
+    def _said(self, answer: bytes) -> str:
         text = answer[:2000].decode("utf-8", "replace").strip()
         with contextlib.suppress(ValueError, AttributeError, TypeError):
             text = str(json.loads(answer)["detail"])
@@ -88,10 +88,18 @@ class Server:
 class Refused(ServerError):
     """The server answered a request with another status than 200."""
 
-    def __init__(self, status: int, path: str, said: str) -> None:
-        super().__init__(f"{printable(path)} was answered with HTTP {status}: {said or 'nothing more'}")
+    def __init__(self, shown: str, path: str, status: int, said: str) -> None:
+        said = f": {said.rstrip('.')}" if said else ""
+        super().__init__(f"{shown} answered {printable(path)} with HTTP {status}{said}. {_advice(status)}")
         self.status = status
-        self.said = said
+
+
+def _advice(status: int) -> str:
+    if status in (401, 403):
+        return "It wants a key: name the environment variable that holds it with --api-key-env."
+    if 300 <= status < 400:
+        return "Redirects are not followed: name the address that it leads to."
+    return "Look into the server's log." if status >= 500 else "Is this the URL of an ORS server?"
 
 
 @contextlib.asynccontextmanager

@@ -85,10 +85,10 @@ def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:
     """
     tools = answer.get("tools") if isinstance(answer, dict) else answer
     if not isinstance(tools, list):
-        raise ServerError(f"{source} holds no list of tools.")
+        raise ServerError(f"{source} holds no list of tools. Is this the URL of an ORS server?")
     for spec in tools:
         if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-            raise ServerError(f"{source} holds a tool without a name: {printable(json.dumps(spec), 80)}")
+            raise ServerError(f"{source} holds a tool without a name: {printable(json.dumps(spec), 80)}.")
         if not isinstance(spec.get("description"), str | None):
             raise ServerError(f"{source}: the description of the tool {printable(spec['name'])} is no text.")
         if not isinstance(spec.get("input_schema"), dict | bool | None):

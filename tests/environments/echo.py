@@ -86,6 +86,14 @@ class SlowEcho(Echo):
         await asyncio.sleep(1)
 
 
+class LingeringEcho(Echo):
+    """The same, with a sandbox that takes its time to go down."""
+
+    async def teardown(self) -> None:
+        """Go down. One after the other, sixteen of them would need four seconds."""
+        await asyncio.sleep(0.25)
+
+
 class MoodyEcho(Echo):
     """The same, with a task for each thing that can go wrong."""
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.environments.echo import Echo, SlowEcho
+from orl_codegen.runtime.loop import CLOSE_WITHIN
+from tests.environments.echo import LingeringEcho
 from tests.support.processes import Program
 from tests.support.servers import RunningServer, running
+
+AT_MOST = CLOSE_WITHIN + 3  # seconds; the interpreter needs some of its own on a busy machine
 
 ENDINGS = {
     "the last line": ("ready()", 0),
@@ -26,19 +29,19 @@ ENDINGS = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    with running(Echo, SlowEcho) as server:
+    with running(LingeringEcho) as server:
         yield server
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_all_sessions_close_when_the_process_ends(server: RunningServer, ending: str) -> None:
-    """Sixteen open sessions are gone within two seconds, without anybody having closed them."""
+    """Sixteen sessions, each of which takes a while to close, are gone without anybody having closed them."""
     last_lines, status = ENDINGS[ending]
     program = Program(f"adapters = opened(16)\n{last_lines}", server.url)
     assert program.first_line == "ready\n", program.end()
     returned, seconds, _, errors = program.end()
     assert returned == status, errors
-    assert seconds < 2.5
+    assert seconds < AT_MOST
     assert server.live_sessions == []
     assert "Unclosed" not in errors and "Task was destroyed" not in errors
 
@@ -50,7 +53,7 @@ def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningS
     program.signal(signal.SIGTERM)
     status, seconds, _, errors = program.end()
     assert status == -signal.SIGTERM, errors
-    assert seconds < 2.5
+    assert seconds < AT_MOST
     assert server.live_sessions == []
 
 
@@ -60,7 +63,7 @@ def test_sigterm_in_the_middle_of_a_call(server: RunningServer) -> None:
     program.signal(signal.SIGTERM)
     status, seconds, _, _ = program.end()
     assert (status, server.live_sessions) == (-signal.SIGTERM, [])
-    assert seconds < 2.5
+    assert seconds < AT_MOST
 
 
 def test_sigterm_reaches_the_handler_that_was_there(server: RunningServer) -> None:
@@ -103,7 +106,7 @@ def test_children_of_multiprocessing_have_sessions_of_their_own(server: RunningS
         from tests.runtime.children import roll_out
         adapters = opened(2)
         context = multiprocessing.get_context("{method}")
-        factory = OpenRewardSpec(Echo, base_url=sys.argv[1]).environment_factory
+        factory = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="lingeringecho").environment_factory
         child = context.Process(target=roll_out, args=(factory, adapters[0] if "{method}" == "fork" else None))
         child.start()
         child.join()

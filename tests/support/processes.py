@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 OPENING = """
 import os, signal, sys, threading, time
 from orl_codegen import OpenRewardSpec
-from tests.runtime.adapters import Echo, SlowEcho
+from tests.runtime.adapters import Echo
 
-def opened(count, adapter=Echo, **options):
-    spec = OpenRewardSpec(adapter, base_url=sys.argv[1], **options)
+def opened(count):
+    spec = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="lingeringecho")
     adapters = [spec.environment_factory() for _ in range(count)]
     for index, adapter in enumerate(adapters):
         adapter.reset(task_index=index)

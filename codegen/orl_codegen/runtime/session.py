@@ -75,7 +75,7 @@ class Session:
         self._check_tools, self._check_prompt = check_tools, check_prompt
         self._creation = {"env_name": endpoint.variant, **task, **({"toolset_name": toolset} if toolset else {})}
         self._pid = os.getpid()
-        self._closed = False
+        self._closing: asyncio.Future[None] | None = None
         self._lost: str | None = None
         self._turn = asyncio.Lock()
         self._work: set[asyncio.Task[Any]] = set()
@@ -117,7 +117,7 @@ class Session:
 
     def close_soon(self) -> None:
         """Close the session in the background. In a forked child this does nothing: the parent still uses it."""
-        if self._pid == os.getpid() and not self._closed:
+        if self._pid == os.getpid() and self._closing is None:
             self._loop.submit(self.close())
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -134,12 +134,15 @@ class Session:
     # What runs on the loop.
 
     async def close(self) -> None:
-        """End whatever is under way, and the session on the server."""
-        if not self._closed:
-            self._closed = True
-            self._cancel_work()
-            await self._delete()
-            self._loop.sessions.discard(self)
+        """End whatever is under way, and the session on the server. Who calls it later waits for the same end."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        self._cancel_work()
+        await self._delete()
+        self._loop.sessions.discard(self)
 
     def _cancel_work(self) -> None:
         for task in self._work:

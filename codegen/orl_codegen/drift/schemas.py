@@ -1,20 +1,20 @@
 """What changed between two schemas, at any depth.
 
-The walk is one generator, `compare_schemas`; parameters, values and constraints have modules of their own.
+The walk is one generator, `compare_schemas`; annotations, values and constraints have modules of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from orl_codegen.drift.annotations import compare_annotations
+from orl_codegen.drift.branches import match_branches
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.constraints import compare_constraints
 from orl_codegen.drift.pairs import ANY, Pair, likeness, renames, wording
 from orl_codegen.drift.values import compare_default, compare_values
 from orl_codegen.generator.schema import Schema
-from orl_codegen.generator.snapshot import canonical
 
 Changes = Iterator[Change]
 
@@ -37,20 +37,19 @@ def _around(pair: Pair) -> Changes:
 
 def _accepted(pair: Pair) -> Changes:
     """What the two schemas accept, null apart."""
-    yield from compare_values(pair)
     if "union" in (pair.old.kind, pair.new.kind):
         yield from _branches(pair)
-    elif _comparable(pair.old, pair.new):
-        yield from _kinds(pair)
+        return
+    yield from compare_values(pair)
+    yield from _kinds(pair)
+    if _comparable(pair.old, pair.new):
         yield from compare_constraints(pair)
         yield from _inside(pair)
-    else:
-        yield from _kinds(pair)
 
 
 def _inside(pair: Pair) -> Changes:
     if pair.old.kind == "object":
-        yield from compare_parameters(pair)
+        yield from _parameters(pair)
         yield from _additional(pair)
     elif pair.old.kind == "array":
         yield from _tuple(pair)
@@ -60,11 +59,12 @@ def _inside(pair: Pair) -> Changes:
 # --- kinds ---------------------------------------------------------------------------------------------------------
 
 
-def _kinds(pair: Pair) -> Changes:
+def _kinds(pair: Pair, disjoint: bool = False) -> Changes:
+    """The types; `disjoint` where they are the same, and it is known all the same that the schemas are not."""
     if pair.old.values is not None and pair.new.values is not None:
         return  # the values tell it all
     old, new = kinds(pair.old), kinds(pair.new)
-    if old != new:
+    if old != new or disjoint:
         rule = "type-generalized" if old < new else "type-specialized" if new < old else "type-changed"
         yield pair.change(rule, wording(pair.old), wording(pair.new))
 
@@ -97,22 +97,23 @@ def _nullability(pair: Pair) -> Changes:
 
 
 def _branches(pair: Pair) -> Changes:
+    """A union on one side or on both."""
     if pair.old.values is not None and pair.new.values is not None:
+        yield from compare_values(pair)  # the values tell it all
         return
     old, new = (side.options or (side,) for side in (pair.old, pair.new))
-    matches = _matches(old, new)
+    matches = match_branches(old, new)
     if pair.old.kind == pair.new.kind:
+        yield from compare_values(pair)
         yield from _union(pair, old, new, matches)
     elif matches:
-        yield pair.change(
-            "type-generalized" if len(new) > len(old) else "type-specialized", wording(pair.old), wording(pair.new)
-        )
+        rule = "type-generalized" if len(new) > len(old) else "type-specialized"
+        yield pair.change(rule, wording(pair.old), wording(pair.new))
         [(i, j)] = matches.items()
         yield from _accepted(pair.with_schemas(_alone(pair.old, old[i]), _alone(pair.new, new[j])))
-    elif kinds(pair.old) == kinds(pair.new):
-        yield pair.change("type-changed", wording(pair.old), wording(pair.new))
     else:
-        yield from _kinds(pair)
+        yield from compare_values(pair)
+        yield from _kinds(pair, disjoint=kinds(pair.old) == kinds(pair.new))
 
 
 def _union(pair: Pair, old: tuple[Schema, ...], new: tuple[Schema, ...], matches: dict[int, int]) -> Changes:
@@ -137,55 +138,10 @@ def _alone(schema: Schema, option: Schema) -> Schema:
     return replace(option, facts={**schema.facts, **option.facts}, values=option.values or schema.values)
 
 
-def _matches(old: tuple[Schema, ...], new: tuple[Schema, ...]) -> dict[int, int]:
-    """Which old branch is which new one: the surest likeness first, each branch at most once."""
-    before, after = ([_Branch(option) for option in side] for side in (old, new))
-    found: dict[int, int] = {}
-    for alike in _LIKENESSES:
-        for i in range(len(old)):
-            free = (j for j in range(len(new)) if i not in found and j not in found.values())
-            match = next((j for j in free if alike(before[i], after[j])), None)
-            if match is not None:
-                found[i] = match
-    return found
-
-
-class _Branch:
-    """A branch of a union with what it is recognised by, worked out once."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.kind = schema.kind
-        self.exact, self.rough = likeness(schema, text=True), likeness(schema, text=False)
-        self.names = schema.properties.keys()
-        # The properties that can have one value only: what discriminates a union.
-        single = {key: part.values for key, part in schema.properties.items() if part.values and len(part.values) == 1}
-        self.tags = {key: canonical(values) for key, values in single.items()}
-
-    def shares_tag(self, other: _Branch) -> bool:
-        return bool(self.tags.items() & other.tags.items())
-
-    def like(self, other: _Branch) -> bool:
-        shared = self.tags.keys() & other.tags.keys()
-        return self.kind == other.kind and all(self.tags[key] == other.tags[key] for key in shared)
-
-    def overlaps(self, other: _Branch) -> bool:
-        return self.like(other) and 2 * len(self.names & other.names) > max(len(self.names), len(other.names))
-
-
-_LIKENESSES: tuple[Callable[[_Branch, _Branch], bool], ...] = (
-    lambda old, new: old.exact == new.exact,
-    lambda old, new: old.rough == new.rough,
-    _Branch.shares_tag,
-    _Branch.overlaps,
-    _Branch.like,
-    lambda old, new: {old.kind, new.kind} == {"integer", "number"},
-)
-
-
 # --- objects and arrays --------------------------------------------------------------------------------------------
 
 
-def compare_parameters(pair: Pair) -> Changes:
+def _parameters(pair: Pair) -> Changes:
     """The properties of two objects: the parameters of a tool, or the fields of an object below it."""
     old, new = _properties(pair.old), _properties(pair.new)
     renamed = renames(old, new, lambda part: likeness(part, text=True), lambda part: likeness(part, text=False))

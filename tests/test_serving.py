@@ -16,21 +16,7 @@ import pytest
 from orl_codegen import serve
 from orl_codegen.demo import Kitchen
 from orl_codegen.errors import ServerError, TargetError
-
-ONE = """
-from openreward.environments import Environment, TextBlock, ToolOutput, tool
-
-class {name}(Environment):
-    @classmethod
-    def list_splits(cls): return ["train"]
-    @classmethod
-    def list_tasks(cls, split): return [{{}}]
-    def get_prompt(self): return [TextBlock(text="Go.")]
-    @tool
-    def go(self) -> ToolOutput:
-        "Go."
-        return ToolOutput(blocks=[])
-"""
+from tests.support.environments import source_of
 
 
 def environments_at(url: str) -> list[str]:
@@ -41,7 +27,7 @@ def environments_at(url: str) -> list[str]:
 def test_a_class_a_module_and_a_file_are_served(tmp_path: Path) -> None:
     """Each way to name an environment gives a server that answers, and that is gone after the block."""
     path = tmp_path / "a server.py"
-    path.write_text(ONE.format(name="Only") + "print('noise on stdout')\n")
+    path.write_text(source_of("Only") + "print('noise on stdout')\n")
     for target, name in ((Kitchen, "kitchen"), ("orl_codegen.demo:Kitchen", "kitchen"), (str(path), "only")):
         with serve(target) as url:
             assert environments_at(url) == [name]
@@ -52,7 +38,7 @@ def test_a_class_a_module_and_a_file_are_served(tmp_path: Path) -> None:
 def test_several_environments_in_a_file_are_listed(tmp_path: Path) -> None:
     """A file with two environments is an error that names both, and `:Class` mends it."""
     path = tmp_path / "server.py"
-    path.write_text(ONE.format(name="First") + ONE.format(name="Second"))
+    path.write_text(source_of("First") + source_of("Second"))
     with pytest.raises(TargetError, match=r"several environments: First, Second\. Say which one by adding `:Class`"):
         serve(str(path)).__enter__()
     with serve(f"{path}:Second") as url:
@@ -65,7 +51,7 @@ def test_several_environments_in_a_file_are_listed(tmp_path: Path) -> None:
         ("x = 1", "it defines no subclass of openreward.environments.Environment."),
         ("raise SystemExit('no licence \\x1b[31m')", r"importing it raised SystemExit: no licence \x1b[31m."),
         ("from .tools import x", "Name it as package.module:Class instead."),
-        (ONE.format(name="Bare").replace("    @tool\n", ""), "Environment 'bare' has no tools defined."),
+        (source_of("Bare").replace("    @tool\n", ""), "Environment 'bare' has no tools defined."),
         ("import sys, os; print('so long', file=sys.stderr); os._exit(3)", "Its last words: so long"),
     ],
 )
@@ -106,7 +92,7 @@ def test_the_server_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     start = "import os, pathlib, subprocess; child = subprocess.Popen(['sleep', '60'])\n"
     start += f"pathlib.Path({str(pids)!r}).write_text(f'{{os.getpid()}} {{child.pid}}')\n"
-    path.write_text(start + ONE.format(name="Only"))
+    path.write_text(start + source_of("Only"))
     script = f"from orl_codegen import serve\nwith serve({str(path)!r}) as url: print(url, flush=True); input()"
     parent = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None and parent.stdout.readline().startswith("http://127.0.0.1:")

@@ -75,5 +75,23 @@ def environment(
     return Made
 
 
+def source_of(name: str, tool: str = "go") -> str:
+    """The source of a module that defines one environment."""
+    return f"""
+from openreward.environments import Environment, TextBlock, ToolOutput, tool
+
+class {name}(Environment):
+    @classmethod
+    def list_splits(cls): return ["train"]
+    @classmethod
+    def list_tasks(cls, split): return [{{}}]
+    def get_prompt(self): return [TextBlock(text="Go.")]
+    @tool
+    def {tool}(self) -> ToolOutput:
+        "Go."
+        return ToolOutput(blocks=[])
+"""
+
+
 def _spec(tool: Spec) -> ToolSpec:
     return ToolSpec(name=tool["name"], description=tool["description"], input_schema=tool["input_schema"])

@@ -60,8 +60,8 @@ def _generate(
             report(shown, adapter, verbose)
     changed = {change.path for change in changes}
     for change in changes:
-        verb = "removed" if change.new is None else "wrote"
-        _echo(quiet, f"would have {verb} {_shown(change.path)}" if dry_run else f"{verb} {_shown(change.path)}")
+        done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
+        _echo(quiet, f"{planned if dry_run else done} {_shown(change.path)}")
     for name in sorted(files):
         if folder / name not in changed and (verbose or not changes):
             _echo(quiet, f"unchanged {_shown(folder / name)}")

@@ -37,7 +37,7 @@ def read(path: Path) -> str | None:
     """
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise OutputError(f"{printable(path)} cannot be read: {error.strerror}. Name another folder with -o.") from None

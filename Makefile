@@ -29,7 +29,7 @@ generate: $(BASE)  ## write generated/ again
 	$(BIN)/orl-codegen generate
 
 golden: $(DEV)  ## write the golden files of the tests again
-	GOLDEN=write $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m golden
+	$(BIN)/python -m tests.generator.golden
 
 fidelity: $(DEV)  ## how much of what environments say reaches the model, against TRL's binder
 	$(BIN)/python benchmarks/fidelity.py

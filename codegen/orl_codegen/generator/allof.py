@@ -27,9 +27,9 @@ def _merge(first: Keywords, second: Keywords) -> Keywords:
     for keyword, value in second.items():
         if keyword not in merged or _same(merged[keyword], value):
             merged.setdefault(keyword, value)
-        elif keyword in MERGERS:
-            merged[keyword] = MERGERS[keyword](merged[keyword], value)
-        elif keyword in CONSTRAINTS:
+        elif keyword in MERGERS and not isinstance(both := MERGERS[keyword](merged[keyword], value), _Apart):
+            merged[keyword] = both
+        elif keyword in MERGERS or keyword in CONSTRAINTS:
             left_over[keyword] = value
     if left_over:
         merged["allOf"] = [*merged.get("allOf", []), left_over]
@@ -40,13 +40,22 @@ def _same(a: object, b: object) -> bool:
     return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
+class _Apart:
+    """What a merger answers where its keyword cannot hold both."""
+
+
 def _both(first: object, second: object) -> Keywords:
     return {"allOf": [first, second]}
 
 
+def _items(first: object, second: object) -> object:
+    # A list is the tuple of drafts before 2020-12.
+    return _Apart() if isinstance(first, list) or isinstance(second, list) else _both(first, second)
+
+
 def _properties(first: object, second: object) -> object:
     if not isinstance(first, dict) or not isinstance(second, dict):
-        return first
+        return _Apart()
     return {
         **first,
         **{key: _both(first[key], schema) if key in first else schema for key, schema in second.items()},
@@ -68,7 +77,7 @@ def _type(first: object, second: object) -> object:
 
 def _enum(first: object, second: object) -> object:
     if not isinstance(first, list) or not isinstance(second, list):
-        return first
+        return _Apart()
     return [value for value in first if any(_same(value, other) for other in second)]
 
 
@@ -99,7 +108,7 @@ MERGERS: dict[str, Callable[[Any, Any], Any]] = {
     "required": _required,
     "type": _type,
     "enum": _enum,
-    "items": _both,
+    "items": _items,
     "additionalProperties": _closed,
     "description": _text,
     "nullable": lambda first, second: first is True and second is True,

@@ -95,7 +95,8 @@ def _indent(line: str) -> int:
 
 def plain(text: str) -> str:
     """The text of a tool as the parser returns it: dedented, without tabs, its section words defused."""
-    lines = inspect.cleandoc(text.replace("\r\n", "\n")).split("\n")
+    # Twice, because a docstring whose later lines are all indented loses that when it is read.
+    lines = inspect.cleandoc(inspect.cleandoc(text.replace("\r\n", "\n"))).split("\n")
     return _SECTION.sub(r"\1 :", "\n".join(line.rstrip(" ") for line in lines)).strip()
 
 
@@ -143,9 +144,7 @@ def literal(docstring: str, indent: int) -> str:
     lines = docstring.split("\n")
     margin = " " * indent
     body = "\n".join(margin + _escaped(line) if line and i else _escaped(line) for i, line in enumerate(lines))
-    body = body.replace('"""', r"\"\"\"")
-    if body.endswith('"'):
-        body = body[:-1] + r"\""
+    body = re.sub(r'"""|"\Z', lambda quotes: r"\"" * len(quotes[0]), body)
     return f'"""{body}"""' if len(lines) == 1 else f'"""{body}\n{margin}"""'
 
 

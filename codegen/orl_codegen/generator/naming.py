@@ -80,18 +80,18 @@ def _assign(
 ) -> dict[str, Identifier]:
     """Names that are already right keep themselves; the others follow in the order of their wire names."""
     names = {name: Identifier(name) for name in wire_names if spell(name) == name and name not in reserved}
-    taken = reserved | names.keys()
     for wire_name in sorted(set(wire_names) - names.keys()):
         spelled = spell(wire_name)
-        names[wire_name] = Identifier(_numbered(f"{spelled}_" if spelled in reserved else spelled, taken))
-        taken |= {names[wire_name]}
+        spelled = f"{spelled}_" if spelled in reserved else spelled
+        names[wire_name] = Identifier(_numbered(spelled, names.values(), reserved))
     return names
 
 
-def _numbered(name: str, taken: Collection[str]) -> str:
+def _numbered(name: str, taken: Iterable[str], reserved: Collection[str] = ()) -> str:
+    """The name, or the first free one behind it; names that differ in case only count as the same."""
     folded = {_fold(other) for other in taken}
     candidate, number = name, 1
-    while _fold(candidate) in folded:
+    while candidate in reserved or _fold(candidate) in folded:
         number += 1
         candidate = f"{name.rstrip('_')}{'' if name[:1].isupper() else '_'}{number}"
     return candidate

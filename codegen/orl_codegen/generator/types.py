@@ -276,7 +276,7 @@ class _Answer:
                 return f"Literal[{', '.join(self.values(inner))}]"
             case ast.Subscript(value=ast.Name(id="list" | "dict" as name), slice=inner):
                 parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-                return f"{name}[{', '.join(self.source(part) for part in parts)}]"
+                return f"{name}[{', '.join(self.inside(part) for part in parts)}]"
         raise VerificationError(
             f"The type generator answered with {ast.unparse(node)!r}, which orl-codegen does not know. Nothing was "
             "written. Install a version of datamodel-code-generator within `>=0.89,<0.90`, and report this."
@@ -284,7 +284,12 @@ class _Answer:
 
     def class_source(self, placeholder: str) -> str:
         name = self.bundle.shapes[placeholder].name
-        return name or f"tuple[{', '.join(self.source(node) for node in self.fields[placeholder])}]"
+        return name or f"tuple[{', '.join(self.inside(node) for node in self.fields[placeholder])}]"
+
+    def inside(self, node: ast.expr) -> str:
+        """An annotation in brackets. `get_json_schema` takes a bare None there for an unknown class."""
+        source = self.source(node)
+        return "Literal[None]" if source == "None" else source
 
     def values(self, node: ast.expr) -> list[str]:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]

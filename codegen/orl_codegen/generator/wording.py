@@ -19,13 +19,13 @@ from orl_codegen.generator.types import is_literal, object_keys
 IN_WORDS = frozenset(
     "description title default example examples format pattern minimum maximum exclusiveMinimum exclusiveMaximum "
     "multipleOf minLength maxLength minItems maxItems uniqueItems minProperties maxProperties deprecated readOnly "
-    "writeOnly contentEncoding contentMediaType type alternatives".split()
+    "writeOnly contentEncoding contentMediaType discriminator type alternatives".split()
 )
 """Keywords with words of their own."""
 
 AS_JSON = frozenset(
     "allOf anyOf oneOf not if then else contains minContains maxContains propertyNames patternProperties dependencies "
-    "dependentRequired dependentSchemas discriminator unevaluatedProperties unevaluatedItems contentSchema".split()
+    "dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems contentSchema".split()
 )
 """Keywords that are told as they stand, in JSON."""
 
@@ -59,7 +59,8 @@ def parameter_text(key: str, schema: Schema, more: str = "") -> str:
     for text in (schema.description, more, _title(key, schema)):
         if text.strip() and not any(_says(other, text) for other in texts):
             texts.append(_ended(text))
-    return " ".join([*texts, *_sentences(schema, {schema.pointer: key})]) or _ended(_capital(_noun(schema, {})))
+    names = {schema.pointer: _word(key), "": "the whole input"}
+    return " ".join([*texts, *_sentences(schema, names)]) or _ended(_capital(_noun(schema, names)))
 
 
 def tool_text(schema: Schema) -> str:
@@ -140,7 +141,7 @@ def _detail(schema: Schema, names: Mapping[str, str], required: bool = False) ->
 def _fields(schema: Schema, names: Mapping[str, str]) -> str:
     missing = Schema("any")
     return "; ".join(
-        f"{_word(key)} {_detail(field, {**names, field.pointer: key}, key in schema.required)}"
+        f"{_word(key)} {_detail(field, {**names, field.pointer: _word(key)}, key in schema.required)}"
         for key, field in ((key, schema.properties.get(key, missing)) for key in object_keys(schema))
     )
 
@@ -162,7 +163,9 @@ def _bare_noun(schema: Schema, names: Mapping[str, str]) -> str:
         case "union":
             return " or ".join(dict.fromkeys(_noun(option, names) for option in schema.options))
         case "recursion":
-            return f"the same as {_word(names[schema.pointer])}" if schema.pointer in names else "anything"
+            return f"the same as {names[schema.pointer]}" if schema.pointer in names else "anything"
+        case "array" if schema.prefix:
+            return f"list of {', then '.join(_noun(part, names) for part in schema.prefix)}"
         case "array":
             return "list" if schema.items is None else f"list of {_plural(schema.items, names)}"
         case "object" if schema.additional is not None and not schema.properties and schema.additional.kind != "never":
@@ -195,13 +198,13 @@ def _limits(schema: Schema) -> Iterator[Clause]:
     for label, keyword in (("pattern", "pattern"), ("format", "format")):
         if isinstance(facts.get(keyword), str):
             yield Clause(label, _code(facts[keyword]) if keyword == "pattern" else _word(facts[keyword]))
-    if schema.kind == "object" and schema.properties and schema.additional is not None and schema.pointer:
-        yield Clause("no other fields" if schema.additional.kind == "never" else "other fields allowed")
 
 
 def _general(schema: Schema) -> Iterator[Clause]:
     """What is said about a value whatever its type."""
     facts = schema.facts
+    if schema.properties and schema.additional is not None and schema.pointer:
+        yield Clause("no other fields" if schema.additional.kind == "never" else "other fields are allowed")
     for label, keyword in (("encoding", "contentEncoding"), ("media type", "contentMediaType")):
         if isinstance(facts.get(keyword), str):
             yield Clause(label, _word(facts[keyword]))
@@ -217,11 +220,10 @@ def _general(schema: Schema) -> Iterator[Clause]:
         groups = _required_groups(facts.get(keyword))
         if groups:
             yield Clause(f"give {how}", " | ".join(groups))
-    also = {
-        keyword: value
-        for keyword, value in facts.items()
-        if keyword in AS_JSON and not _required_groups(facts[keyword])
-    }
+    discriminator = facts.get("discriminator")
+    if isinstance(discriminator, Mapping) and isinstance(discriminator.get("propertyName"), str):
+        yield Clause("told apart by", _word(discriminator["propertyName"]))
+    also = {key: value for key, value in facts.items() if key in AS_JSON and not _required_groups(value)}
     if also:
         yield Clause("also", _json(also))
 

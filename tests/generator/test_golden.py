@@ -1,0 +1,82 @@
+"""The golden cases: for each class of input that breaks adapters, the module and what the model sees of it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from orl_codegen.generator.contract import Contract, Tool
+from orl_codegen.generator.rendering import render
+from orl_codegen.generator.verification import audit, type_check
+from orl_codegen.runtime import RolloutAdapter
+from tests.generator import golden
+
+ACCEPTED = [case for case in golden.CASES if not (golden.FOLDER / case / "error.txt").exists()]
+
+
+@pytest.mark.parametrize("case", golden.CASES)
+def test_a_case_gives_its_golden_files(case: str) -> None:
+    """The module, the schema that the model sees, the report or the refusal are what was reviewed (`make golden`)."""
+    folder = golden.FOLDER / case
+    committed = {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.name != "case.json"}
+    assert dict(golden.outcome(case)) == committed
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_every_method_sends_exactly_what_it_was_given(case: str) -> None:
+    """A call with all arguments sends all wire keys; one with the required ones alone sends no other; null is sent."""
+    made = golden.contract(golden.read(case))
+    for tool, adapter in _adapters(made):
+        method = getattr(adapter, tool.name)
+        for given in (tool.parameters, [p for p in tool.parameters if p.required]):
+            values = {parameter.name: [i] for i, parameter in enumerate(given)}
+            assert method(**values) == (tool.wire_name, {p.key: values[p.name] for p in given})
+        nulls = {parameter.name: None for parameter in tool.parameters}
+        assert method(**nulls) == (tool.wire_name, {p.key: None for p in tool.parameters})
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_every_tool_is_one_that_trl_finds(case: str) -> None:
+    """TRL lists the public functions of the class: these are the tools, each under its wire name, and no others."""
+    made = golden.contract(golden.read(case))
+    adapter = golden.adapter_of((golden.FOLDER / case / "adapter.py").read_text("utf-8"), made)
+    assert sorted(golden.tools_of(adapter)) == sorted(tool.wire_name for tool in made.tools)
+
+
+def test_the_golden_modules_type_check() -> None:
+    """mypy --strict accepts every golden module."""
+    type_check({f"{case.replace('-', '_')}.py": _module(case) for case in ACCEPTED})
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_the_golden_modules_hold_only_what_the_contract_says(case: str) -> None:
+    """As syntax, a golden module is the contract's statements and nothing else."""
+    audit(_module(case), golden.contract(golden.read(case)))
+
+
+def test_calls_that_a_case_spells_out() -> None:
+    """An empty list is sent, an argument left out is not, and an explicit null is."""
+    made = golden.contract(golden.read("limits-and-defaults"))
+    ((_, adapter),) = _adapters(made)
+    assert adapter.measure(name="x", tags=[]) == ("measure", {"name": "x", "tags": []})
+    assert adapter.measure(name="x", at=None) == ("measure", {"name": "x", "at": None})
+
+
+def _module(case: str) -> str:
+    return (golden.FOLDER / case / "adapter.py").read_text("utf-8")
+
+
+def _adapters(made: Contract) -> list[tuple[Tool, Any]]:
+    """Each tool with an instance of the adapter whose calls return what would be sent, instead of sending it."""
+    from orl_codegen.runtime import UNSET
+
+    adapter = golden.adapter_of(render(made, "adapter"), made)
+
+    def sent(self: RolloutAdapter, name: str, input: dict[str, Any]) -> Any:
+        return name, {key: value for key, value in input.items() if value is not UNSET}
+
+    recording = type("Recording", (adapter,), {"_call": sent, "__init__": lambda self: None, "_session": None})
+    assert inspect.isclass(recording)
+    return [(tool, recording()) for tool in made.tools]

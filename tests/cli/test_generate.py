@@ -264,3 +264,11 @@ def test_offline_and_show_do_not_import_the_sdk(server: RunningServer) -> None:
         code = f"{run}; print('openreward' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         assert done.stdout.endswith("False\n")
+
+
+def test_an_environment_called_environment() -> None:
+    """The adapter's class never hides a name that the module uses itself."""
+    with running(environment([spec("a")], name="Environment")) as server:
+        assert orl_codegen(server.url, "-o", "out").status == 0
+        assert "class Environment2(RolloutAdapter):" in Path("out/environment.py").read_text()
+        assert orl_codegen(server.url, "-o", "out", "--class-name", "Environment").status == 2

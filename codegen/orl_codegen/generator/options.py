@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.generator.naming import BUILTINS, KEYWORDS, MODULE_NAMES
 from orl_codegen.generator.target import Target
 
 MAX_PROBES = 100_000
@@ -61,12 +62,19 @@ class Options:
         """
         if self.name is not None and not re.fullmatch(r"[a-z_][a-z0-9_]*", self.name):
             raise UsageError(f"--name {printable(self.name)}: the files become a module, so write it in snake_case.")
-        if self.class_name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.class_name):
-            raise UsageError(f"--class-name {printable(self.class_name)} is no name of a Python class.")
+        if self.class_name is not None and not _is_class_name(self.class_name):
+            raise UsageError(
+                f"--class-name {printable(self.class_name)} is no name of a class, or one that the module uses itself. "
+                "Choose another."
+            )
         if not self.timeout > 0:
             raise UsageError("--timeout must be more than 0 seconds.")
         if self.toolset and not self.task_tools:
             raise UsageError("--toolset is seen only in a session: it cannot go with --no-task-tools.")
+
+
+def _is_class_name(name: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII)) and name not in BUILTINS | KEYWORDS | MODULE_NAMES
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, print
 from orl_codegen.generator import contract, snapshot, writing
 from orl_codegen.generator.contract import Contract
 from orl_codegen.generator.discovery import Progress, Silent, discover
-from orl_codegen.generator.naming import pascal, snake
+from orl_codegen.generator.naming import snake, type_name
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
@@ -78,7 +78,7 @@ def adapter(taken: Snapshot, options: Options) -> Adapter:
     slug = options.name or snake(words) or "environment"
     worked_out = contract.build(
         taken,
-        class_name=options.class_name or pascal(words) or None,
+        class_name=options.class_name or type_name([words], set()),
         allow_partial=options.allow_partial,
         on_conflict=options.on_conflict,
     )
@@ -122,16 +122,15 @@ def committed(jobs: Sequence[Job], folder: Path) -> tuple[tuple[Snapshot, Option
         SnapshotError: There is none for a job, or it was edited by hand.
     """
     if jobs:
+        slugs = [committed_slug(job, folder) for job in jobs]
         return tuple(
-            (load(folder, slug), replace(job.options, name=slug))
-            for job in jobs
-            for slug in [committed_slug(job, folder)]
+            (load(folder, slug), replace(job.options, name=slug)) for slug, job in zip(slugs, jobs, strict=True)
         )
-    slugs = [slug for slug, paths in writing.owned(folder).items() if folder / f"{slug}.json" in paths]
-    if not slugs:
+    taken = snapshots_in(folder)
+    if not taken:
         raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
     return tuple(
-        (load(folder, slug), Options(name=slug, class_name=_class_in(folder / f"{slug}.py"))) for slug in slugs
+        (found, Options(name=slug, class_name=_class_in(folder / f"{slug}.py"))) for slug, found in taken.items()
     )
 
 
@@ -140,18 +139,22 @@ def committed_slug(job: Job, folder: Path) -> str:
 
     Where neither the options nor the target say it, it is the snapshot in the folder that was taken of the target.
     """
-    words = words_of(job.target.record, job.options.variant)
+    record = job.target.record
+    words = words_of(record, job.options.variant)
     if job.options.name or words:
         return job.options.name or snake(str(words))
-    record = job.target.record
-    for slug, paths in writing.owned(folder).items():
-        if folder / f"{slug}.json" in paths and load(folder, slug).target in (record, record.partition(":")[0]):
-            return slug
-        if folder / f"{slug}.json" in paths and load(folder, slug).target.startswith(f"{record}:"):
+    for slug, found in snapshots_in(folder).items():
+        if found.target == record or found.target.startswith(f"{record}:"):
             return slug
     raise SnapshotError(
         f"There is no snapshot of {printable(record)} in {printable(folder)}. Generate one first, without --offline."
     )
+
+
+def snapshots_in(folder: Path) -> dict[str, Snapshot]:
+    """Every snapshot in a folder, by slug."""
+    paths = [path for paths in writing.owned(folder).values() for path in paths if path.suffix == ".json"]
+    return {path.stem: load(folder, path.stem) for path in paths}
 
 
 def load(folder: Path, slug: str) -> Snapshot:

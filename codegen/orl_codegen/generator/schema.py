@@ -39,7 +39,10 @@ STRUCTURE = frozenset(
 )
 """The keywords that shape the tree; every other one stays with its schema as a fact."""
 
-BOOKKEEPING = frozenset("$schema $id id $anchor $comment $defs definitions $vocabulary".split())
+LOOP = "$loop"
+"""Stands, while schemas are worked out, for a reference to a schema around the one that holds it."""
+
+BOOKKEEPING = frozenset(f"$schema $id id $anchor $comment $defs definitions $vocabulary {LOOP}".split())
 
 
 @dataclass(frozen=True)
@@ -171,13 +174,9 @@ class _Expansion:
         if isinstance(raw, bool):
             return Schema(kind="any" if raw else "never", pointer=pointer)
         keywords, pointer, above = self.flatten(raw, pointer, above)
-        if "$ref" in keywords:  # only a reference to a schema around this one is left
-            return Schema(
-                kind="recursion",
-                nullable=keywords.get("nullable") is True,
-                facts=_facts(keywords),
-                pointer=keywords["$ref"],
-            )
+        if LOOP in keywords:
+            nullable = keywords.get("nullable") is True
+            return Schema(kind="recursion", nullable=nullable, facts=_facts(keywords), pointer=keywords[LOOP])
         return self.build(keywords, pointer, (*above, pointer))
 
     def flatten(self, raw: object, pointer: str, above: tuple[str, ...]) -> tuple[dict[str, Any], str, tuple[str, ...]]:
@@ -194,13 +193,13 @@ class _Expansion:
             raw = {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):
             self.refuse(pointer, "a schema must be an object, true or false")
-        keywords = dict(raw)
+        keywords = {keyword: value for keyword, value in raw.items() if keyword != LOOP}
         if "$ref" in keywords:
             target = self.pointer_of(keywords.pop("$ref"), pointer)
             if target == pointer:
                 self.refuse(pointer, "a reference leads only to itself")
             if target in above:
-                return {**keywords, "$ref": target}, pointer, above
+                return {**keywords, LOOP: target}, pointer, above
             found, target, above = self.flatten(self.resolve(target, pointer), target, (*above, pointer))
             keeps = not (STRUCTURE - {"nullable"}) & keywords.keys()
             keywords = merge_all([keywords, found])
@@ -217,10 +216,10 @@ class _Expansion:
         if len(flat) == 1 and not STRUCTURE & keywords.keys():
             found, target, inner = flat[0]
             return merge_all([keywords, found]), target, inner
-        loops = [found for found, _, _ in flat if "$ref" in found]
-        merged = merge_all([keywords, *(found for found, _, _ in flat if "$ref" not in found)])
+        loops = [{"$ref": f"#{found[LOOP]}"} for found, _, _ in flat if LOOP in found]
+        merged = merge_all([keywords, *(found for found, _, _ in flat if LOOP not in found)])
         if loops:
-            merged["allOf"] = loops  # cannot be merged: told in words
+            merged["allOf"] = [*merged.get("allOf", []), *loops]  # cannot be merged: told in words
         return merged, pointer, above
 
     def build(self, keywords: dict[str, Any], pointer: str, above: tuple[str, ...]) -> Schema:

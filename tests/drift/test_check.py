@@ -132,6 +132,13 @@ def test_the_diff_is_added_where_it_is_asked_for(project: Path) -> None:
     assert "+++ b/generated/pantry.py" in outcome.out
 
 
+def test_a_verbose_check_says_why_and_what_to_do(project: Path) -> None:
+    """`-v` adds to each finding why it matters and how to react."""
+    edit(project / "generated/pantry.py", "Find food.", "Find gold.")
+    assert "What to do:" in orl_codegen("check", "--offline", "-v").out
+    assert "What to do:" not in orl_codegen("check", "--offline").out
+
+
 def test_type_check_can_be_asked_for_and_switched_off(project: Path) -> None:
     """A sealed module is read by mypy only on request; `--no-type-check` leaves the comparison out and says so."""
     assert "checked when it was written" in orl_codegen("check", "--offline").out

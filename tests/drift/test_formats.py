@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
+from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats import FORMATS
 from orl_codegen.drift.policy import Acceptance, read_acceptances
 from tests.drift.reports import ORDINARY, hostile, report, unreachable
@@ -49,19 +50,22 @@ def test_what_could_not_be_compared_is_never_no_drift(name: str) -> None:
 
 
 def test_text_ends_with_what_to_do() -> None:
-    """The text ends with the command that regenerates and a block that, pasted into pyproject.toml, accepts it all."""
+    """The text ends with a block that, pasted into pyproject.toml, accepts what fails, and with the command."""
     found = report(ORDINARY)
-    text = click.unstyle(FORMATS["text"](found))
-    assert "orl-codegen generate demo:Kitchen" in text
-    pasted = tomllib.loads(text[text.index("[[tool") : text.rindex("\n\n")])["tool"]["orl-codegen"]["accept"]
-    assert report(ORDINARY, read_acceptances(pasted)).findings == ()
+    assert click.unstyle(FORMATS["text"](found)).endswith("    orl-codegen generate demo:Kitchen\n")
+    assert not report(ORDINARY, pasted(found)).failed
 
 
 def test_the_block_to_paste_survives_hostile_names() -> None:
     """The block is TOML that accepts exactly what was found, whatever the tool and its parameters are called."""
-    text = click.unstyle(FORMATS["text"](report(hostile())))
-    pasted = tomllib.loads(text[text.index("[[tool") : text.rindex("\n\n")])["tool"]["orl-codegen"]["accept"]
-    assert report(hostile(), read_acceptances(pasted)).findings == ()
+    assert not report(hostile(), pasted(report(hostile()))).failed
+
+
+def pasted(found: Report) -> tuple[Acceptance, ...]:
+    """What the block says that the text of a report gives to paste."""
+    text = click.unstyle(FORMATS["text"](found))
+    block = text[text.index("[[tool.orl-codegen.accept]]") : text.index("To write the files again")]
+    return read_acceptances(tomllib.loads(block)["tool"]["orl-codegen"]["accept"])
 
 
 def test_json_follows_its_published_schema() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from orl_codegen.generator.config import Config
 
 if TYPE_CHECKING:
     from orl_codegen.drift.committed import Committed
+    from orl_codegen.drift.findings import Report
     from orl_codegen.drift.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,7 +56,8 @@ _REPORT_OPTIONS = [
 @click.option("--offline", is_flag=True, help="Leave the live environments out; no network.")
 @click.option("--diff", "show_diff", is_flag=True, help="Add the unified diff of each module that would change.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no text where nothing was found.")
-@click.option("-v", "--verbose", is_flag=True, help="No effect here; accepted as by generate.", hidden=True)
+@click.option("-v", "--verbose", is_flag=True, help="Tell why each finding matters and what to do.")
+@click.option("--dry-run", is_flag=True, hidden=True)  # for those who share options with generate: check never writes
 def check(
     format_: str,
     profile: Profile | None,
@@ -62,6 +65,8 @@ def check(
     offline: bool,
     show_diff: bool,
     quiet: bool,
+    verbose: bool,
+    dry_run: bool,
     **given: Any,
 ) -> int:
     """Compare each module with its snapshot, each snapshot with the live environment, and type-check the modules.
@@ -72,13 +77,13 @@ def check(
     from orl_codegen.cli.display import display
     from orl_codegen.drift.inspection import How, inspect
 
-    given.pop("verbose")
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=False, **given)
     severity, policy = settings(selection.config, profile, fail_on)
     how = How(
         policy=policy,
         fail_on=severity,
         offline=offline,
+        verbose=verbose,
         type_check=given["type_check"] is True,
         differ=_differ() if show_diff else None,
         configured=selection.config.jobs,
@@ -89,10 +94,15 @@ def check(
     for trouble in troubles:
         click.echo(f"orl-codegen: {trouble}", err=True)
     if not quiet or report.findings or format_ != "text":
-        from orl_codegen.drift.formats import FORMATS
-
-        click.echo(FORMATS[format_](report), nl=False)
+        show(report, format_)
     return 2 if troubles else int(report.failed)
+
+
+def show(report: Report, format_: str) -> None:
+    """Print a report, in colours on a terminal whose user has nothing against them."""
+    from orl_codegen.drift.formats import FORMATS
+
+    click.echo(FORMATS[format_](report), nl=False, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def settings(config: Config, profile: Profile | None, fail_on: Severity | None) -> tuple[Severity, Policy]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from orl_codegen.cli.check import report_options, settings
+from orl_codegen.cli.check import report_options, settings, show
 from orl_codegen.drift.rules import Profile, Severity
 
 
@@ -19,7 +19,6 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     """
     from orl_codegen.drift.compare import compare
     from orl_codegen.drift.findings import Checked, Comparison, Report
-    from orl_codegen.drift.formats import FORMATS
     from orl_codegen.drift.sources import read_snapshot
     from orl_codegen.generator.config import find_config
 
@@ -29,5 +28,5 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     findings = policy.judge(changes, after.shown, after.lines)
     comparison = Comparison("old ↔ new", "different" if changes else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
-    click.echo(FORMATS[format_](report), nl=False)
+    show(report, format_)
     return int(report.failed)

@@ -12,7 +12,7 @@ from orl_codegen.errors import printable
 from orl_codegen.generator.schema import escape
 from orl_codegen.generator.snapshot import canonical
 
-_EXCERPT = 90
+_EXCERPT = 80
 """How many characters of an old or a new value a message shows."""
 
 
@@ -44,9 +44,9 @@ class Change:
     @property
     def what(self) -> str:
         """What changed, as a person would call it: `filters.cuisine` of `search`."""
-        inside = spoken(self.path)
         if self.tool is None:
-            return f"`{printable(inside)}`"
+            return f"`{printable(_unescape(self.path.rpartition('/')[2]))}`"
+        inside = spoken(self.path)
         return f"`{printable(inside)}` of `{printable(self.tool)}`" if inside else f"`{printable(self.tool)}`"
 
     def sentence(self, template: str) -> str:
@@ -73,11 +73,8 @@ class Place:
 
 
 def spoken(path: str) -> str:
-    """A JSON pointer as people write it: `/input_schema/properties/a/items/properties/b` is `a[].b`."""
-    parts = [_unescape(part) for part in path.split("/")[1:]]
-    if parts[:1] != ["input_schema"]:
-        return parts[-1] if parts else ""
-    words, rest = "", parts[1:]
+    """A pointer into a tool's spec as people write it: `/input_schema/properties/a/items/properties/b` is `a[].b`."""
+    words, rest = "", [_unescape(part) for part in path.split("/")[1:]]
     while rest:
         keyword, *rest = rest
         if keyword == "properties" and rest:

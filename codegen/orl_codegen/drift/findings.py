@@ -71,11 +71,12 @@ class Checked:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run."""
+    """A whole run; a verbose one is printed with what its rules mean, where the format has room for that."""
 
     checked: tuple[Checked, ...]
     profile: Profile
     fail_on: Severity
+    verbose: bool = False
 
     def __iter__(self) -> Iterator[tuple[Checked, Comparison, Finding]]:
         """Every finding, accepted ones too, with the environment and the comparison that it comes from."""
@@ -101,10 +102,15 @@ class Report:
         return tuple(comparison.note for comparison in comparisons if comparison.outcome == "failed")
 
     @property
-    def failed(self) -> bool:
-        """Whether a finding is as grave as `fail_on`, or graver."""
+    def failing(self) -> tuple[Finding, ...]:
+        """Those that count and are as grave as `fail_on`, or graver."""
         limit = SEVERITIES.index(self.fail_on)
-        return any(SEVERITIES.index(finding.severity) <= limit for finding in self.findings)
+        return tuple(finding for finding in self.findings if SEVERITIES.index(finding.severity) <= limit)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is drift that fails."""
+        return bool(self.failing)
 
     @property
     def summary(self) -> str:

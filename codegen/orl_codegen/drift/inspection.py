@@ -45,6 +45,7 @@ class How:
         offline: Leave the live comparison out.
         configured: The jobs of the project's configuration.
         type_check: Run mypy on modules too whose seal holds.
+        verbose: Tell what the rules mean.
         differ: Makes the unified diff of a module from its path, its text and the text that it should have; or None.
     """
 
@@ -53,6 +54,7 @@ class How:
     offline: bool = False
     configured: tuple[Job, ...] = ()
     type_check: bool = False
+    verbose: bool = False
     differ: Differ | None = None
 
 
@@ -74,7 +76,8 @@ def inspect(
     checked = [_check(*pair, how) for pair in zip(environments, live, strict=True)]
     checked += [_orphans(orphans, how.policy)] if orphans else []
     troubles = [trouble for _, trouble in checked if trouble is not None]
-    return Report(tuple(one for one, _ in checked), how.policy.profile, how.fail_on), tuple(troubles)
+    report = Report(tuple(one for one, _ in checked), how.policy.profile, how.fail_on, how.verbose)
+    return report, tuple(troubles)
 
 
 def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress]) -> list[Live]:

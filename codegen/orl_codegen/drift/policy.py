@@ -72,7 +72,7 @@ class Policy:
     today: datetime.date = field(default_factory=datetime.date.today)
 
     def judge(self, changes: Iterable[Change], file: str, lines: Mapping[str | None, int]) -> tuple[Finding, ...]:
-        """The findings that changes amount to; those that are `off` are left out.
+        """The findings that changes amount to, the gravest first; those that are `off` are left out.
 
         Args:
             changes: What changed.
@@ -80,7 +80,8 @@ class Policy:
             lines: The line of each tool in it, by wire name; that of the adapter under None.
         """
         found = (self._finding(change, file, lines.get(change.tool, lines.get(None, 1))) for change in changes)
-        return tuple(finding for finding in found if finding.severity != "off")
+        counted = (finding for finding in found if finding.severity != "off")
+        return tuple(sorted(counted, key=lambda finding: SEVERITIES.index(finding.severity)))
 
     def _finding(self, change: Change, file: str, line: int) -> Finding:
         rule = RULES[change.rule]

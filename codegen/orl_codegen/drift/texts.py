@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from orl_codegen.drift.change import Change, Place
+from orl_codegen.drift.tools import specs
+from orl_codegen.generator.merging import tool_names
 from orl_codegen.generator.snapshot import Snapshot
 
 UNSEEN = frozenset(
@@ -24,22 +26,14 @@ _DEFINITION = re.compile(r"#/(\$defs|definitions)/[^\s\"]*")
 def compare_texts(old: Snapshot, new: Snapshot, changes: Iterable[Change], allow_partial: bool) -> Iterator[Change]:
     """A change of each tool whose text differs although no rule has said why."""
     explained = {change.tool for change in changes if change.rule not in UNSEEN}
-    before, after = _specs(old), _specs(new)
-    open_cases = [name for name in before if name in after and name not in explained and before[name] != after[name]]
+    common = sorted({*tool_names(old)} & {*tool_names(new)} - explained)
+    open_cases = [name for name in common if json.dumps(specs(old, name)) != json.dumps(specs(new, name))]
     if not open_cases:
         return
     texts, others = _texts(old, allow_partial), _texts(new, allow_partial)
-    for name in sorted(open_cases):
+    for name in open_cases:
         if texts.get(name) != others.get(name):
             yield Place(name).change("tool-text-changed", texts.get(name), others.get(name))
-
-
-def _specs(snapshot: Snapshot) -> dict[str, list[str]]:
-    """The specs of each tool as text, in which the order of keys counts."""
-    specs: dict[str, list[str]] = {}
-    for spec in (*snapshot.tools, *(entry.spec for entry in snapshot.task_tools)):
-        specs.setdefault(spec["name"], []).append(json.dumps(spec))
-    return specs
 
 
 def _texts(snapshot: Snapshot, allow_partial: bool) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from orl_codegen.drift.annotations import compare_description
 from orl_codegen.drift.change import Change, Place
@@ -19,26 +20,39 @@ Tools = Mapping[str, MergedTool]
 
 
 def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
-    """Every change of the tools."""
-    before, after = (_merged(side, allow_partial) for side in (old, new))
+    """Every change of the tools; those whose specs are the same to the letter are not looked into."""
+    same = {name for name in tool_names(old) if _text(specs(old, name)) == _text(specs(new, name))}
+    before, after = (_merged(side, same, allow_partial) for side in (old, new))
     renamed = renames(before, after, _likeness, _schema_likeness)
     yield from _gone(before, after, renamed, new)
     yield from _come(before, after, renamed, old)
-    yield from _identifiers(before, after)
+    yield from _identifiers(tool_names(old), tool_names(new))
     kept = {name: name for name in before if name in after} | renamed
-    for name in kept:
-        yield from _tool(before[name], after[kept[name]])
-        yield from _coverage(old, new, before[name], after[kept[name]])
-        yield from _metadata(kept[name], _specs(old, name)[0], _specs(new, kept[name])[0])
+    for name, now in kept.items():
+        yield from _tool(before[name], after[now])
+        yield from _metadata(now, specs(old, name)[0], specs(new, now)[0])
+    for name, now in (kept | {name: name for name in same}).items():
+        yield from _coverage(old, new, name, now)
     for name in after:
-        yield from _suspicion(name, _specs(old, name), _specs(new, name))
+        yield from _suspicion(name, specs(old, name), specs(new, name))
 
 
-def _merged(snapshot: Snapshot, allow_partial: bool) -> Tools:
+def specs(snapshot: Snapshot, name: str) -> list[JSONObject]:
+    """Every spec of a name: of all tasks, or of those that differ."""
+    both = (*snapshot.tools, *(entry.spec for entry in snapshot.task_tools))
+    return [spec for spec in both if spec["name"] == name]
+
+
+def _text(found: Sequence[JSONObject]) -> str:
+    return json.dumps(found)  # in which the order of keys counts, as it does for the model
+
+
+def _merged(snapshot: Snapshot, same: set[str], allow_partial: bool) -> Tools:
     tools: dict[str, MergedTool] = {}
     for name in tool_names(snapshot):
         try:
-            tools[name] = merged_tool(snapshot, name)
+            if name not in same:
+                tools[name] = merged_tool(snapshot, name)
         except SchemaError:
             if not allow_partial:
                 raise
@@ -59,21 +73,26 @@ def _gone(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot
         if name in renamed:
             yield Place(renamed[name], "/name").change("tool-renamed", name, renamed[name])
         elif name not in after:
-            terminal = new.terminal_tool is not None and new.terminal_tool.get("name") == name
-            yield Place(name).change("tool-became-terminal" if terminal else "tool-removed", name)
+            rule = "tool-became-terminal" if _is_terminal(new, name) else "tool-removed"
+            yield Place(name).change(rule, name)
 
 
 def _come(before: Tools, after: Tools, renamed: Mapping[str, str], old: Snapshot) -> Changes:
     for name in after:
         if name not in before and name not in renamed.values():
-            terminal = old.terminal_tool is not None and old.terminal_tool.get("name") == name
-            yield Place(name).change("tool-became-ordinary" if terminal else "tool-added", None, name)
+            rule = "tool-became-ordinary" if _is_terminal(old, name) else "tool-added"
+            yield Place(name).change(rule, None, name)
 
 
-def _identifiers(before: Tools, after: Tools) -> Changes:
-    old, new = method_names(before.keys()), method_names(after.keys())
-    for name in sorted(before.keys() & after.keys()):
-        if old[name] != new[name]:
+def _is_terminal(snapshot: Snapshot, name: str) -> bool:
+    return snapshot.terminal_tool is not None and snapshot.terminal_tool.get("name") == name
+
+
+def _identifiers(before: Sequence[str], after: Sequence[str]) -> Changes:
+    """The names of the methods: another tool may have taken one away."""
+    old, new = method_names(before), method_names(after)
+    for name in before:
+        if name in new and old[name] != new[name]:
             yield Place(name, "/name").change("tool-identifier-changed", str(old[name]), str(new[name]))
 
 
@@ -95,12 +114,19 @@ def _keywords(at: Place, old: MergedTool, new: MergedTool) -> Changes:
             yield place.change("param-identifier-changed", str(before[key]), str(after[key]))
 
 
-def _coverage(old: Snapshot, new: Snapshot, before: MergedTool, after: MergedTool) -> Changes:
+def _coverage(old: Snapshot, new: Snapshot, before: str, after: str) -> Changes:
     """Only tasks that both sides looked at can tell a difference."""
     both = set(old.probed) & set(new.probed) if old.split == new.split else set()
-    tasks, others = ("all" if tool.tasks is None else sorted(both & set(tool.tasks)) for tool in (before, after))
+    tasks, others = _tasks(old, before, both), _tasks(new, after, both)
     if tasks != others:
-        yield Place(after.name).change("task-tool-coverage-changed", tasks, others)
+        yield Place(after).change("task-tool-coverage-changed", tasks, others)
+
+
+def _tasks(snapshot: Snapshot, name: str, looked_at: set[int]) -> str | list[int]:
+    if any(spec["name"] == name for spec in snapshot.tools):
+        return "all"
+    offered = {task for entry in snapshot.task_tools if entry.spec["name"] == name for task in entry.tasks}
+    return sorted(offered & looked_at)
 
 
 def _metadata(name: str, old: JSONObject, new: JSONObject) -> Changes:
@@ -117,8 +143,3 @@ def _suspicion(name: str, old: list[JSONObject], new: list[JSONObject]) -> Chang
     for kind in before:
         if kind not in after:
             yield Place(name).change("suspicious-text-removed", kind)
-
-
-def _specs(snapshot: Snapshot, name: str) -> list[JSONObject]:
-    specs = [*snapshot.tools, *(entry.spec for entry in snapshot.task_tools)]
-    return [spec for spec in specs if spec["name"] == name]

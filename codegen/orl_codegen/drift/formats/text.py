@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.drift.rules import RULES
 from orl_codegen.errors import printable
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -15,11 +16,11 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 def text(report: Report) -> str:
     """The report in lines, with ANSI colours."""
-    blocks = ["\n".join(_environment(checked)) for checked in report.checked]
+    blocks = ["\n".join(_environment(checked, report.verbose)) for checked in report.checked]
     return "\n\n".join([*blocks, *_closing(report)]) + "\n"
 
 
-def _environment(checked: Checked) -> Iterator[str]:
+def _environment(checked: Checked, verbose: bool) -> Iterator[str]:
     target = f" ({checked.target})" if checked.target != checked.name else ""
     yield f"{click.style(checked.name, bold=True)}{target}"
     width = max((len(comparison.name) for comparison in checked.comparisons), default=0)
@@ -27,6 +28,7 @@ def _environment(checked: Checked) -> Iterator[str]:
         yield f"  {comparison.name:<{width}}  {_outcome(comparison)}"
         for finding in comparison.findings:
             yield from _finding(finding)
+            yield from _meaning(finding) if verbose else ()
     if checked.diff:
         yield from ("", _colourful(checked.diff))
 
@@ -52,22 +54,28 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"             {printable(finding.accepted)}"
 
 
+def _meaning(finding: Finding) -> Iterator[str]:
+    rule = RULES[finding.change.rule]
+    yield f"             Why: {rule.why}"
+    yield f"             What to do: {rule.react}"
+
+
 def _colourful(diff: str) -> str:
     colours = {"+": "green", "-": "red", "@": "cyan"}
     return "\n".join(click.style(line, fg=colours.get(line[:1])) for line in diff.rstrip("\n").split("\n"))
 
 
 def _closing(report: Report) -> Iterator[str]:
-    commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
-    if commands:
-        yield "\n".join(["To write the files again:", "", *(f"    {command}" for command in dict.fromkeys(commands))])
-    if report.findings:
-        yield "\n\n".join(
-            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, report.findings)]
-        )
     yield click.style(
         f"{report.summary[:1].upper()}{report.summary[1:]}.", fg=None if report.failed else "green", bold=True
     )
+    if report.failing:
+        yield "\n\n".join(
+            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, report.failing)]
+        )
+    commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
+    if commands:
+        yield "\n".join(["To write the files again:", "", *(f"    {command}" for command in dict.fromkeys(commands))])
 
 
 def acceptance(finding: Finding) -> str:

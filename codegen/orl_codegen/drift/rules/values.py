@@ -77,20 +77,25 @@ VALUES = (
     breaking(
         "constraint-added",
         "constraints",
-        "{what} got the limit {new}.",
+        "The limit {path} of {what} was added: {new}.",
         "A keyword now limits a value that it did not limit before (`minimum`, `maxLength`, `multipleOf`, ...).",
     ),
-    visible("constraint-removed", "constraints", "{what} lost the limit {old}.", "A keyword no longer limits a value."),
+    visible(
+        "constraint-removed",
+        "constraints",
+        "The limit {path} of {what} was removed: {old}.",
+        "A keyword no longer limits a value.",
+    ),
     breaking(
         "constraint-tightened",
         "constraints",
-        "{what} is limited to {new}, before to {old}.",
+        "The limit {path} of {what} is narrower: {new}, before {old}.",
         "A limit is narrower than before.",
     ),
     visible(
         "constraint-loosened",
         "constraints",
-        "{what} is limited to {new}, before only to {old}.",
+        "The limit {path} of {what} is wider: {new}, before {old}.",
         "A limit is wider than before.",
     ),
     Rule(

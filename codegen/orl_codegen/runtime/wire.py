@@ -109,9 +109,10 @@ class Wire:
 
 @contextlib.asynccontextmanager
 async def asking(endpoint: Endpoint) -> AsyncIterator[Wire]:
-    """A session id for questions that concern no task; nothing is created under it."""
+    """For questions that concern no task. Nothing is opened for them, but the platform wants to see a session id."""
     wire = Wire(endpoint)
-    await wire.start()
+    if endpoint.api_url is not None:
+        await wire.start()
     try:
         yield wire
     finally:

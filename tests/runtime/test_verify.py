@@ -1,0 +1,121 @@
+"""The first session's tools are compared with the adapter, and the trainer hears of it where it listens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orl_codegen import OpenRewardSpec
+from orl_codegen.errors import SchemaDrift
+from orl_codegen.generator.contract import build
+from orl_codegen.generator.rendering import render
+from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
+from orl_codegen.runtime import session
+from tests.support.environments import environment, spec
+from tests.support.servers import running
+
+SEARCH = spec("search", query={"type": "string"})
+OVEN = spec("oven", celsius={"type": "integer"})
+
+
+@pytest.fixture
+def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A generated adapter beside its snapshot: a shared tool, and a tool of one task."""
+    tools: Any = ({**SEARCH, "input_schema": {**SEARCH["input_schema"], "required": []}},)
+    snapshot = Snapshot("http://127.0.0.1:1", "made", "train", tools, task_tools=(TaskTool(OVEN, (1,)),), probed=(0, 1))
+    (tmp_path / "drifting.json").write_text(dump(snapshot))
+    (tmp_path / "drifting.py").write_text(render(build(snapshot), "drifting"))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield __import__("drifting").Made
+    del sys.modules["drifting"]
+
+
+def optional(tool: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """A spec with parameters that may be left out."""
+    schema = tool["input_schema"]
+    return {**tool, "input_schema": {**schema, "properties": schema["properties"] | properties, "required": []}}
+
+
+def reset(adapter: Any, tools: list[Any], **options: Any) -> str:
+    """Reset once in an environment with these tools."""
+    with running(environment(tools)) as server:
+        rollout = OpenRewardSpec(adapter, base_url=server.url, **options).environment_factory()
+        try:
+            return str(rollout.reset())
+        finally:
+            rollout._close()
+            assert server.wait_for_sessions(0) == 0
+
+
+def test_an_environment_that_is_as_it_was(generated: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """No word. That the first task lacks another task's tool is no difference."""
+    reset(generated, [optional(SEARCH)])
+    assert "differs" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ([OVEN], "the tool search is gone"),
+        ([SEARCH], "the parameter query of search is required now"),
+        ([spec("search", query={}, since={})], "the parameter since of search is required now"),
+    ],
+)
+def test_calls_that_would_be_refused(generated: Any, tools: list[Any], expected: str) -> None:
+    """Training stops before it starts, with the command that mends it, and no session stays open."""
+    with pytest.raises(SchemaDrift, match=f"{expected}.*orl-codegen generate http://127.0.0.1:1"):
+        reset(generated, tools)
+
+
+def test_without_verification(generated: Any) -> None:
+    """`verify=False` looks at nothing."""
+    assert reset(generated, [OVEN], verify=False).startswith("Task")
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ([optional(SEARCH), spec("fly")], "fly is new"),
+        ([optional(SEARCH, since={})], "search has changed"),
+        ([optional({**SEARCH, "description": "Does another thing."})], "search has changed"),
+    ],
+)
+def test_what_does_no_harm_is_a_warning(
+    generated: Any, tools: list[Any], expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line, once, though every session could say it."""
+    with running(environment(tools)) as server:
+        factory = OpenRewardSpec(generated, base_url=server.url).environment_factory
+        for rollout in (factory(), factory()):
+            rollout.reset()
+            rollout._close()
+        assert server.paths().count("GET /made/task_tools") == 1
+    assert caplog.text.count("differs from its environment") == 1
+    assert f"{expected}. Generate it again" in caplog.text
+
+
+def test_without_a_snapshot_a_missing_tool_may_belong_to_another_task(generated: Any, tmp_path: Path) -> None:
+    """A parameter that became required is found all the same."""
+    (tmp_path / "drifting.json").unlink()
+    assert reset(generated, [OVEN]).startswith("Task")
+    with pytest.raises(SchemaDrift, match="required now"):
+        reset(generated, [SEARCH])
+
+
+def test_a_snapshot_of_something_else_is_not_believed(generated: Any, tmp_path: Path) -> None:
+    """Its digest is not the one that the adapter names."""
+    other = json.loads((tmp_path / "drifting.json").read_text())
+    (tmp_path / "drifting.json").write_text(json.dumps(other | {"digest": "sha256:other"}))
+    assert reset(generated, [OVEN]).startswith("Task")
+
+
+def test_behind_the_first_turn(generated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the prompts in the dataset, the dataset itself finds out."""
+    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    with running(environment([OVEN])) as server, pytest.raises(SchemaDrift):
+        OpenRewardSpec(generated, base_url=server.url, prompts="dataset", indices=[0]).train_dataset  # noqa: B018

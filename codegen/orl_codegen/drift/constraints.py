@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from orl_codegen.drift.change import Change
@@ -73,12 +74,12 @@ def _inclusive(keyword: str, value: Any) -> Bound:
 
 def _exclusive(keyword: str, exclusive: str, value: Any, kind: str) -> Bound:
     tightness = value if keyword in _LOWER else -value
-    whole = kind == "integer" and float(value).is_integer()  # more than 2 is at least 3
+    whole = kind == "integer" and (isinstance(value, int) or value.is_integer())  # more than 2 is at least 3
     return Bound((tightness + 1, False) if whole else (tightness, True), exclusive, value)
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def _bounds(pair: Pair, old: Bound | None, new: Bound | None) -> Changes:
@@ -118,11 +119,17 @@ def _multiple(pair: Pair, old: Any, new: Any) -> Changes:
 
 
 def _positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and _number(value) and value > 0
+    return isinstance(value, (int, float)) and _number(value) and 0 < value < math.inf
 
 
 def _divides(part: float, whole: float) -> bool:
-    return math.isclose(whole / part, round(whole / part), rel_tol=1e-9) and whole > part
+    """Whether one is a multiple of the other; as decimal numbers, in which 0.3 is three times 0.1."""
+    ratio = _decimal(whole) / _decimal(part)
+    return ratio > 1 and ratio.denominator == 1
+
+
+def _decimal(value: float) -> Fraction:
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
 
 
 def _other(pair: Pair, keyword: str, old: Any, new: Any) -> Changes:

@@ -124,7 +124,10 @@ def _regenerate(environment: Committed, how: How, offline: bool) -> str:
 
 def _diff(environment: Committed, live: Live, differ: Differ) -> str:
     taken = live if isinstance(live, Snapshot) else environment.snapshot
-    expected = None if taken is None else environment.expected(taken)
+    try:
+        expected = None if taken is None else environment.expected(taken)
+    except OrlCodegenError:  # what cannot be rendered is told by the comparison
+        return ""
     path = environment.folder / f"{environment.slug}.py"
     return "" if expected in (None, environment.module) else differ(path, environment.module, expected)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.generator.schema import Schema, same
+from orl_codegen.generator.schema import Schema
 from orl_codegen.generator.snapshot import canonical
 
 T = TypeVar("T")
@@ -165,8 +165,13 @@ def _by_key(named: Iterable[tuple[str, T]], key: Callable[[T], str | None]) -> d
 
 
 def differs(old: Any, new: Any) -> bool:
-    """Whether two JSON values differ as JSON Schema sees it: 1 and 1.0 are the same, 1 and true are not."""
-    return not same(_plain(old), _plain(new))
+    """Whether two JSON values differ as JSON Schema sees it."""
+    return identity(old) != identity(new)
+
+
+def identity(value: Any) -> str:
+    """A text that is equal for equal JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    return canonical(_plain(value))
 
 
 def _plain(value: Any) -> Any:

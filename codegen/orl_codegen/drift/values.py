@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.pairs import Pair, differs
+from orl_codegen.drift.pairs import Pair, differs, identity
 
 Changes = Iterator[Change]
 
@@ -29,20 +29,15 @@ def compare_values(pair: Pair) -> Changes:
 
 def _enum(pair: Pair, old: Sequence[Any], new: Sequence[Any]) -> Changes:
     place = pair.at / "enum"
-    for value in _missing(old, new):
-        yield place.change("enum-value-removed", value)
-    for value in _missing(new, old):
-        yield place.change("enum-value-added", None, value)
-    if differs(_common(old, new), _common(new, old)):
+    before, after = ({identity(value): value for value in side} for side in (old, new))
+    for key, value in before.items():
+        if key not in after:
+            yield place.change("enum-value-removed", value)
+    for key, value in after.items():
+        if key not in before:
+            yield place.change("enum-value-added", None, value)
+    if [key for key in before if key in after] != [key for key in after if key in before]:
         yield place.change("enum-order-changed", list(old), list(new))
-
-
-def _missing(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    return [value for value in values if all(differs(value, other) for other in others)]
-
-
-def _common(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    return [value for value in values if not all(differs(value, other) for other in others)]
 
 
 def _listed(values: Sequence[Any] | None) -> Any:

@@ -73,9 +73,15 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and end the process with its exit status."""
-    # What SIGINT ends in an orderly way - sessions, child processes - SIGTERM should too.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(_status(args))
+
+
+def _interrupt(*_: object) -> None:
+    """What Ctrl-C ends in an orderly way - sessions, child processes - SIGTERM does too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def _status(args: Sequence[str] | None) -> int:

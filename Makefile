@@ -32,7 +32,7 @@ golden: $(DEV)  ## write the golden files of the tests again
 	$(BIN)/python -m tests.generator.golden
 
 fidelity: $(DEV)  ## how much of what environments say reaches the model, against TRL's binder
-	$(BIN)/python benchmarks/fidelity.py
+	$(BIN)/python -m benchmarks.fidelity
 
 bench: $(DEV)  ## speed, against TRL's own integration
 	$(BIN)/python benchmarks/speed.py

@@ -28,8 +28,8 @@ Write = Callable[[str], str]
 """From the text of a prompt to what the model writes next."""
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
-    """Bytes, the special tokens of Qwen, and TRL's copy of Qwen3's chat template."""
+def tokenizer(template: str = "qwen3") -> PreTrainedTokenizerFast:
+    """Bytes, the special tokens of Qwen, and TRL's copy of one of Qwen's chat templates."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -41,7 +41,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     fast = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
     fast.padding_side = "left"
-    fast.chat_template = (Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text()
+    fast.chat_template = (Path(trl.__file__).parent / "chat_templates" / f"{template}.jinja").read_text()
     return fast
 
 

@@ -1,0 +1,237 @@
+"""How much of what an environment says about its tools reaches the model: orl-codegen against TRL's run-time binder.
+
+    make fidelity
+
+Each tool spec states facts: that the tool is there, under its name, and what it does; of each parameter its name, its
+type, whether it is required or may be null, its values, default, limits and description; the same of every nested
+field. A fact is kept where the schema that `transformers.utils.get_json_schema` makes of the method (all that a model
+is ever shown) still states it, as a keyword or in words. The specs are those of the toolsets of the openreward
+SDK that is installed, and those of the project's golden cases.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orl_codegen.generator.contract import build
+from orl_codegen.generator.rendering import render
+from orl_codegen.generator.schema import Schema, expand
+from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.types import object_keys
+from orl_codegen.generator.wording import parts_of
+from tests.generator import golden
+
+Spec = dict[str, Any]
+Visible = dict[str, Any]
+
+LIMITS = (
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems "
+    "minProperties maxProperties"
+).split()
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a spec states, and whether the model is told."""
+
+    kind: str
+    where: str
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """What became of the facts of a list of specs."""
+
+    tools: int
+    bound: int
+    facts: int
+    kept: int
+
+    @property
+    def share(self) -> float:
+        """Kept facts, from 0 to 1."""
+        return self.kept / self.facts if self.facts else 1.0
+
+
+def score(specs: Sequence[Spec], visible: Sequence[Visible | None]) -> Score:
+    """Count the facts of `specs` that stand in `visible`, where None is a tool that was not bound."""
+    facts = [fact for spec, shown in zip(specs, visible, strict=True) for fact in facts_of(spec, shown)]
+    return Score(len(specs), sum(shown is not None for shown in visible), len(facts), sum(fact.kept for fact in facts))
+
+
+def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
+    """Every fact that a spec states; all are lost where the tool is not bound."""
+    shown: Visible = (visible or {}).get("function", {})
+    name, description = spec["name"], str(spec.get("description") or "")
+    yield Fact("tool", name, shown.get("name") == name)
+    if _words(description):
+        yield Fact("description", name, _tells(json.dumps(shown, ensure_ascii=False), description))
+    schema = expand(spec.get("input_schema"), name)
+    properties = shown.get("parameters", {}).get("properties", {})
+    required = shown.get("parameters", {}).get("required", [])
+    for key in object_keys(schema):
+        alias = _alias(key, properties)
+        view, where = properties.get(alias, {}), f"{name}.{key}"
+        yield Fact("parameter", where, alias is not None)
+        yield Fact("required", where, alias is not None and (alias in required) == (key in schema.required))
+        part = schema.properties.get(key, Schema("any"))
+        yield from _type_facts(part, view, where, bound=alias is not None)
+        yield from _facts_within(part, view, where)
+
+
+def _alias(key: str, properties: dict[str, Any]) -> str | None:
+    """The name under which a parameter is shown: its own, one like it, or one whose text says what it stands for."""
+    if key in properties:
+        return key
+    like = (name for name in properties if _loose(name) == _loose(key) != "")
+    named = (name for name, view in properties.items() if repr(key) in view.get("description", ""))
+    return next(like, None) or next(named, None)
+
+
+def _type_facts(schema: Schema, view: Visible, where: str, *, bound: bool) -> Iterator[Fact]:
+    wanted = {part.kind for part in (schema.options or (schema,))}
+    if not wanted & {"any", "never", "union", "recursion"}:
+        shown = _shown_types(view)
+        yield Fact("type", where, wanted == shown - {"null"} or wanted == {"null"} == shown)
+    if schema.nullable and schema.kind != "any":
+        text = view.get("description", "").lower()
+        yield Fact("null", where, bound and ("null" in _shown_types(view) or "null" in text))
+
+
+def _shown_types(view: Visible) -> set[str]:
+    types = {"null"} if view.get("nullable") else set()
+    for option in view.get("anyOf", ()):
+        types |= _shown_types(option)
+    named = view.get("type", [])
+    return types | set(named if isinstance(named, list) else [named])
+
+
+def _facts_within(schema: Schema, view: Visible, where: str) -> Iterator[Fact]:
+    """Values, limits, default and description of a schema and of all inside it, looked for in all that is shown."""
+    text = json.dumps(view, ensure_ascii=False)
+    for value in schema.values or ():
+        yield Fact("value", where, _states(view, text, value))
+    for limit in LIMITS:
+        if isinstance(schema.facts.get(limit), (int, float, str)) and not isinstance(schema.facts[limit], bool):
+            yield Fact("limit", f"{where} {limit}", _states(view, text, schema.facts[limit]))
+    if schema.facts.get("default") is not None:
+        yield Fact("default", where, _states(view, text, schema.facts["default"]))
+    if _words(schema.description):
+        yield Fact("description", where, _tells(text, schema.description))
+    for key in object_keys(schema) if schema.kind == "object" else ():
+        yield Fact("field", f"{where}.{key}", _states(view, text, key))
+    for part in parts_of(schema):
+        yield from _facts_within(part, view, f"{where}>")
+
+
+def _states(view: Visible, text: str, value: Any) -> bool:
+    """Whether a JSON value stands in a schema, or in its words in the notation of JSON or of Python."""
+    if value == "":
+        return '""' in text or "''" in text or '\\"\\"' in text
+    spellings = {json.dumps(value, ensure_ascii=False), json.dumps(value), repr(value), str(value)}
+    escaped = {json.dumps(spelling, ensure_ascii=False)[1:-1] for spelling in spellings}
+    return any(spelling in text for spelling in spellings | escaped)
+
+
+def _tells(text: str, prose: str) -> bool:
+    """Whether all but a few words of a text stand in another (headings such as `Args:` may go)."""
+    wanted = [word for word in _words(prose) if word not in {"args", "arguments", "parameters", "params"}]
+    have = set(_words(text.encode().decode("unicode_escape", "ignore"))) | set(_words(text))
+    return sum(word in have for word in wanted) >= 0.95 * len(wanted)
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[^\W_]{2,}", text)]
+
+
+def _loose(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def orl_codegen(specs: Sequence[Spec]) -> list[Visible | None]:
+    """What the model is shown of `specs` through generated adapters."""
+    from transformers.utils import get_json_schema
+
+    shown: dict[int, Visible] = {}
+    for environment in _environments(specs):
+        snapshot = Snapshot("http://127.0.0.1", "environment", "train", tools=tuple(specs[i] for i in environment))
+        contract = build(snapshot)
+        tools = golden.tools_of(golden.adapter_of(render(contract, "adapter"), contract))
+        shown |= {i: get_json_schema(tools[specs[i]["name"]]) for i in environment}
+    return [shown.get(i) for i in range(len(specs))]
+
+
+def _environments(specs: Sequence[Spec]) -> list[list[int]]:
+    """Indices of specs, parted so that no environment has one name twice."""
+    environments: list[list[int]] = []
+    for i, spec in enumerate(specs):
+        for environment in environments:
+            if all(specs[other]["name"] != spec["name"] for other in environment):
+                environment.append(i)
+                break
+        else:
+            environments.append([i])
+    return environments
+
+
+def trl(specs: Sequence[Spec]) -> list[Visible | None]:
+    """What the model is shown of `specs` through TRL's binder; None where nothing is bound, or nothing can be shown."""
+    from transformers.utils import get_json_schema
+    from trl.experimental.openreward.environment import _bind_tool_method
+
+    logging.getLogger("trl").setLevel(logging.ERROR)
+    shown: list[Visible | None] = []
+    for spec in specs:
+        adapter = type("Adapter", (), {})
+        try:
+            _bind_tool_method(adapter, {**spec, "input_schema": spec.get("input_schema") or {}})
+            functions = inspect.getmembers(adapter, inspect.isfunction)
+            public = [function for name, function in functions if not name.startswith("_")]
+            shown.append(get_json_schema(public[0]) if public else None)
+        except Exception:
+            shown.append(None)
+    return shown
+
+
+def toolset_specs() -> list[Spec]:
+    """The specs of every toolset in the installed openreward SDK."""
+    from openreward import toolsets
+    from openreward.environments import Environment
+
+    classes = [getattr(toolsets, name) for name in toolsets.__all__ if name.endswith("Toolset")]
+    environments = [type("Environment", (Environment,), {"toolsets": [toolset]}) for toolset in classes]
+    return [tool.model_dump() for environment in environments for tool in environment.list_tools().tools]
+
+
+def case_specs() -> list[Spec]:
+    """The specs of the golden cases that are not refused."""
+    cases = [case for case in golden.CASES if (golden.FOLDER / case / "visible.json").exists()]
+    return [spec for case in cases if case != "left-out" for spec in golden.read(case)["tools"]]
+
+
+def main() -> None:
+    """Print the table."""
+    os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+    binders: dict[str, Callable[[Sequence[Spec]], list[Visible | None]]] = {"TRL": trl, "orl-codegen": orl_codegen}
+    print("| specs | tools | facts | binder | tools bound | facts kept |")
+    print("|---|---|---|---|---|---|")
+    for title, specs in (("toolsets of the SDK", toolset_specs()), ("golden cases", case_specs())):
+        for binder, bind in binders.items():
+            print(_row(title, binder, score(specs, bind(specs))))
+
+
+def _row(title: str, binder: str, found: Score) -> str:
+    cells: Iterable[object] = (title, found.tools, found.facts, binder, found.bound, f"{found.share:.1%}")
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -124,6 +124,31 @@ def test_another_class_name_is_found(project: Path, pantry: RunningServer) -> No
     assert found(orl_codegen("check", "--offline", "--format", "json")) == ["generator-changed"]
 
 
+def test_a_module_that_is_no_text_is_found(project: Path) -> None:
+    """Bytes that are no UTF-8 are an edit like any other, and never a crash."""
+    path = project / "generated/pantry.py"
+    path.write_bytes(path.read_bytes() + b"\xff\n")
+    outcome = orl_codegen("check", "--offline", "--format", "json")
+    assert outcome.status == 1 and found(outcome) == ["module-modified", "module-type-error"]
+
+
+def test_json_of_others_is_nobodys_snapshot(project: Path) -> None:
+    """Files that happen to lie in the folder, and say `format`, are neither checked nor reported."""
+    for name, text in {"a": '{"format": 1}', "b": "[]", "c": "{", "d": '{"format": 1, "target": 3}'}.items():
+        (project / f"generated/{name}.json").write_text(text)
+    assert orl_codegen("check", "--offline").status == 0
+    (project / "pyproject.toml").unlink()
+    assert orl_codegen("check", "--offline", "-o", "generated").status == 0
+
+
+def test_paths_in_reports_start_at_the_working_directory(project: Path) -> None:
+    """GitHub needs relative paths, also where the folder of the configuration is an absolute one."""
+    (project / "generated/old.json").write_bytes((project / "generated/pantry.json").read_bytes())
+    (project / "generated/pantry.py").unlink()
+    report = json.loads(orl_codegen("check", "--offline", "--format", "json").out)
+    assert [finding["file"] for finding in report["findings"]] == ["generated/pantry.py", "generated/old.json"]
+
+
 def test_the_diff_is_added_where_it_is_asked_for(project: Path) -> None:
     """`--diff` shows the unified diff from the module to what it should be."""
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")

@@ -90,12 +90,12 @@ def check(
     )
     environments, orphans = _committed(selection)
     with display(quiet or offline) as shown:
-        report, troubles = inspect(environments, how, shown.of, orphans)
-    for trouble in troubles:
-        click.echo(f"orl-codegen: {trouble}", err=True)
-    if not quiet or report.findings or format_ != "text":
+        report = inspect(environments, how, shown.of, orphans)
+    for failure in report.failures:
+        click.echo(f"orl-codegen: {failure}", err=True)
+    if not quiet or report.findings or report.failures or format_ != "text":
         show(report, format_)
-    return 2 if troubles else int(report.failed)
+    return 2 if report.failures else int(report.failed)
 
 
 def show(report: Report, format_: str) -> None:

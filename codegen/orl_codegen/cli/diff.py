@@ -26,7 +26,7 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     before, after = read_snapshot(old), read_snapshot(new)
     changes = compare(before.snapshot, after.snapshot)
     findings = policy.judge(changes, after.shown, after.lines)
-    comparison = Comparison("old ↔ new", "different" if changes else "same", findings)
+    comparison = Comparison("old ↔ new", "different" if findings else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
     show(report, format_)
     return int(report.failed)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from orl_codegen.drift.committed import shown_path
 from orl_codegen.errors import printable
 from orl_codegen.generator.options import Options
 
@@ -22,7 +23,7 @@ def regenerate(target: str, options: Options | None, folder: Path, offline: bool
     """
     words = ["orl-codegen", "generate", *(["--offline"] if offline else []), target]
     if options is not None:
-        words += [*_options(options), "-o", folder.as_posix()]
+        words += [*_options(options), "-o", shown_path(folder)]
     return shlex.join(printable(word, 500) for word in words)
 
 

@@ -39,10 +39,8 @@ class Committed:
         return self.slug or printable(self.job.target.record)
 
     def shown(self, suffix: str = ".py") -> str:
-        """The path of one of the files in reports, relative to the working directory where it can be."""
-        path = (self.folder / f"{self.slug}{suffix}" if self.slug else self.folder).absolute()
-        here = Path.cwd()
-        return printable((path.relative_to(here) if path.is_relative_to(here) else path).as_posix(), 1000)
+        """The path of one of the files in reports."""
+        return shown_path(self.folder / f"{self.slug}{suffix}" if self.slug else self.folder)
 
     @cached_property
     def module(self) -> str | None:
@@ -85,23 +83,22 @@ class Committed:
         said, taken = self.job.options, self.snapshot
         if taken is None:
             return said
-        probed = tuple(sorted({*taken.probed, *taken.unprobed}))
         return replace(
             said,
             split=taken.split if said.split == Options.split else said.split,
             variant=said.variant or taken.variant,
             toolset=said.toolset or taken.toolset,
-            task_tools=said.task_tools and bool(probed or taken.toolset or said.toolset),
-            probe=probed if said.probe == Options.probe and probed not in ((), (0,)) else said.probe,
+            task_tools=said.task_tools and bool(taken.probed or taken.toolset or said.toolset),
+            probe=taken.probed if said.probe == Options.probe and len(taken.probed) > 1 else said.probe,
         )
 
     def changes(self) -> Iterator[Change]:
         """What the files are, where they are not what they should be."""
-        snapshot_file, module_file = (Place() / f"{self.name}{suffix}" for suffix in (".json", ".py"))
-        if isinstance(self._loaded, SnapshotError):
-            yield snapshot_file.change("snapshot-modified", None, str(self._loaded))
-        elif self._loaded is None:
-            yield snapshot_file.change("snapshot-missing")
+        module_file = Place() / f"{self.slug}.py"
+        if self._loaded is None:
+            yield (Place() / (f"{self.slug}.json" if self.slug else self.name)).change("snapshot-missing")
+        elif isinstance(self._loaded, SnapshotError):
+            yield (Place() / f"{self.slug}.json").change("snapshot-modified")
         if self.module is None and self._loaded is not None:
             yield module_file.change("module-missing")
         elif self.module is not None and self.snapshot is not None and not self.sealed:
@@ -136,6 +133,13 @@ class Committed:
         return render_files(taken, options)[f"{self.slug}.py"]
 
 
+def shown_path(path: Path) -> str:
+    """A path in a report: with forward slashes, and relative to the working directory where it can be."""
+    absolute, here = path.absolute(), Path.cwd()
+    shorter = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return printable(shorter.as_posix(), 1000)
+
+
 def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
     """What is committed of each job: its files are called what its options or its target say, or as its snapshot is."""
     targets = {path.stem: _target_in(path) for path in sorted(folder.glob("*.json"))}
@@ -158,7 +162,8 @@ def _target_in(path: Path) -> str:
         content = json.loads(writing.read(path) or "")
     except (ValueError, RecursionError):
         return ""
-    return str(content.get("target")) if isinstance(content, dict) and "format" in content else ""
+    target = content.get("target") if isinstance(content, dict) and "format" in content else None
+    return target if isinstance(target, str) else ""
 
 
 def find_all(folder: Path) -> tuple[Committed, ...]:

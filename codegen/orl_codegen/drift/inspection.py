@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.commands import regenerate
-from orl_codegen.drift.committed import Committed, lines_of
+from orl_codegen.drift.committed import Committed, lines_of, shown_path
 from orl_codegen.drift.compare import compare
-from orl_codegen.drift.findings import Checked, Comparison, Outcome, Report
+from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import Policy
 from orl_codegen.drift.rules import Severity
 from orl_codegen.errors import OrlCodegenError, VerificationError, printable
@@ -60,24 +60,19 @@ class How:
 
 def inspect(
     environments: Sequence[Committed], how: How, progress: Callable[[Job], Progress], orphans: Sequence[Path] = ()
-) -> tuple[Report, tuple[OrlCodegenError, ...]]:
-    """Check all environments, the live ones side by side.
+) -> Report:
+    """Check all environments, the live ones side by side; what could not be compared is in the report.
 
     Args:
         environments: What is committed of each.
         how: How to check.
         progress: Gives each job the display to report to.
         orphans: Files of ours that belong to no target.
-
-    Returns:
-        The report, and what kept a comparison from being made.
     """
     live = [None] * len(environments) if how.offline else _ask(environments, progress)
     checked = [_check(*pair, how) for pair in zip(environments, live, strict=True)]
     checked += [_orphans(orphans, how.policy)] if orphans else []
-    troubles = [trouble for _, trouble in checked if trouble is not None]
-    report = Report(tuple(one for one, _ in checked), how.policy.profile, how.fail_on, how.verbose)
-    return report, tuple(troubles)
+    return Report(tuple(checked), how.policy.profile, how.fail_on, how.verbose)
 
 
 def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress]) -> list[Live]:
@@ -100,18 +95,17 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     return asyncio.run(ask_all())
 
 
-def _check(environment: Committed, live: Live, how: How) -> tuple[Checked, OrlCodegenError | None]:
+def _check(environment: Committed, live: Live, how: How) -> Checked:
     judge = _Judge(environment, how.policy)
-    served, trouble = _served(environment, live, how, judge)
-    module, types = judge.comparison(MODULE, environment.changes()), _types(environment, how, judge)
-    checked = Checked(
+    module = judge.comparison(MODULE, environment.changes())
+    served, types = _served(environment, live, how, judge), _types(environment, how, judge)
+    return Checked(
         name=environment.name,
         target=printable(environment.job.target.record, 500),
         comparisons=(module, served, types),
         regenerate=_regenerate(environment, how, offline=not served.findings),
         diff=_diff(environment, live, how.differ) if how.differ else "",
     )
-    return checked, trouble
 
 
 def _regenerate(environment: Committed, how: How, offline: bool) -> str:
@@ -132,18 +126,18 @@ def _diff(environment: Committed, live: Live, differ: Differ) -> str:
     return "" if expected in (None, environment.module) else differ(path, environment.module, expected)
 
 
-def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> tuple[Comparison, OrlCodegenError | None]:
+def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> Comparison:
     if how.offline:
-        return Comparison(LIVE, "left out", note="offline"), None
+        return Comparison(LIVE, "left out", note="offline")
     if environment.snapshot is None or live is None:
-        return Comparison(LIVE, "left out", note="there is no snapshot to compare with"), None
+        return Comparison(LIVE, "left out", note="there is no snapshot to compare with")
     try:
         if isinstance(live, OrlCodegenError):
             raise live
         changes = compare(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
-        return judge.comparison(LIVE, changes), None
+        return judge.comparison(LIVE, changes)
     except OrlCodegenError as error:
-        return Comparison(LIVE, "failed", note=str(error)), error
+        return Comparison(LIVE, "failed", note=str(error))
 
 
 def _types(environment: Committed, how: How, judge: _Judge) -> Comparison:
@@ -161,19 +155,18 @@ def _type_errors(name: str, module: str) -> Iterator[Change]:
 
     try:
         type_check({f"{name}.py": module})
-    except VerificationError as error:
+    except (VerificationError, UnicodeError) as error:  # the latter where the file is no UTF-8
         yield (Place() / f"{name}.py").change("module-type-error", None, str(error))
 
 
-def _orphans(orphans: Sequence[Path], policy: Policy) -> tuple[Checked, None]:
-    findings = [
-        finding
-        for path in orphans
-        for finding in policy.judge([(Place() / path.name).change("file-orphan")], path.as_posix(), {})
-    ]
-    outcome: Outcome = "different" if findings else "same"
-    comparison = Comparison(FILES, outcome, tuple(findings))
-    return Checked("files without a target", "[tool.orl-codegen]", (comparison,), "orl-codegen generate --prune"), None
+def _orphans(orphans: Sequence[Path], policy: Policy) -> Checked:
+    found = [policy.judge([(Place() / path.name).change("file-orphan")], shown_path(path), {}) for path in orphans]
+    comparison = _comparison(FILES, tuple(finding for findings in found for finding in findings))
+    return Checked("files without a target", "[tool.orl-codegen]", (comparison,), "orl-codegen generate --prune")
+
+
+def _comparison(name: str, findings: tuple[Finding, ...]) -> Comparison:
+    return Comparison(name, "different" if findings else "same", findings)
 
 
 class _Judge:
@@ -186,7 +179,7 @@ class _Judge:
     def comparison(self, name: str, changes: Iterable[Change]) -> Comparison:
         changes = tuple(changes)
         if not changes:
-            return Comparison(name, "same")
+            return _comparison(name, ())
         lines = lines_of(self.environment.module or "")
         of_snapshot = [change for change in changes if change.rule.startswith("snapshot-")]
         of_module = [change for change in changes if change not in of_snapshot]
@@ -194,4 +187,4 @@ class _Judge:
             *self.policy.judge(of_snapshot, self.environment.shown(".json"), {}),
             *self.policy.judge(of_module, self.environment.shown(), lines),
         )
-        return Comparison(name, "different", findings)
+        return _comparison(name, findings)

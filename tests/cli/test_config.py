@@ -64,8 +64,9 @@ def test_the_command_alone_generates_all(project: Path, monkeypatch: pytest.Monk
 
 
 def test_a_target_brings_its_options_from_the_configuration(project: Path, server: RunningServer) -> None:
-    """Naming one of them generates that one as configured, and the command line has the last word."""
-    assert orl_codegen(server.url, "--probe", "first").out == "wrote made/number_one.json\nwrote made/number_one.py\n"
+    """Naming one of them generates it as configured, and the command line has the last word."""
+    outcome = orl_codegen(server.url, "--variant", "first", "--probe", "first")
+    assert outcome.out == "wrote made/number_one.json\nwrote made/number_one.py\n"
     assert "def extra(" not in (project / "made" / "number_one.py").read_text()
 
 

@@ -167,7 +167,7 @@ def test_two_targets_with_one_name(server: RunningServer) -> None:
         (["kitchen", "-o", "out"], "`kitchen` is no target."),
         (["chekc"], "Did you mean `check`?"),
         (["Owner/Name"], "Say where the files belong: -o DIR"),
-        (["Owner/Name", "-o", "out", "--secret", "hunter2"], "--secret hunter2: write KEY=ENVVAR"),
+        (["Owner/Name", "-o", "out", "--secret", "hunter2"], "--secret takes KEY=ENVVAR: the name of"),
         (["Owner/Name", "-o", "out", "--probe", "some"], "--probe some: write `first`"),
         (["Owner/Name", "-o", "out", "--timeout", "0"], "--timeout must be more than 0"),
         (["Owner/Name", "-o", "out", "--toolset", "codex", "--no-task-tools"], "--toolset is seen only in a session"),
@@ -183,6 +183,7 @@ def test_usage_that_cannot_be_meant(arguments: list[str], message: str) -> None:
     """Exit status 2 and one paragraph that says what to do instead; nothing on standard output."""
     outcome = orl_codegen(*arguments)
     assert (outcome.status, outcome.out) == (2, "")
+    assert "hunter2" not in outcome.err
     assert outcome.err.startswith("orl-codegen: ") and message in outcome.err and outcome.err.count("\n") == 1
 
 

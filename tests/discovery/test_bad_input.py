@@ -162,11 +162,14 @@ def test_redirects_are_not_followed() -> None:
 def test_keys_and_secrets_must_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment variable that is missing is named before anything is sent."""
     monkeypatch.delenv("OPENREWARD_API_KEY", raising=False)
-    monkeypatch.delenv("NOT_SET", raising=False)
     with pytest.raises(UsageError, match="needs an API key, and the environment variable OPENREWARD_API_KEY"):
         take_snapshot(parse_target("Owner/Name"), Options())
-    with pytest.raises(UsageError, match="The environment variable NOT_SET"):
-        take_snapshot(parse_target(dead_url()), Options(secrets={"KEY": "NOT_SET"}))
+    with pytest.raises(UsageError, match="The environment variable that holds the secret KEY is not set") as raised:
+        take_snapshot(parse_target(dead_url()), Options(secrets={"KEY": "s3cret-by-mistake"}))
+    assert "s3cret" not in str(raised.value)
+    with pytest.raises(UsageError, match="that --api-key-env names is not set") as raised:
+        take_snapshot(parse_target(dead_url()), Options(api_key_env="s3cret-by-mistake"))
+    assert "s3cret" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

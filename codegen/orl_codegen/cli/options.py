@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from orl_codegen.errors import UsageError, printable
+from orl_codegen.errors import UsageError
 from orl_codegen.generator.config import Config, find_config, override
 from orl_codegen.generator.options import Job, Options
-from orl_codegen.generator.target import Target, parse_target
+from orl_codegen.generator.target import parse_target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,9 +77,7 @@ _ENVIRONMENT_OPTIONS = [
 ]
 
 
-def select(
-    targets: Sequence[str], output: Path | None, *, secrets: Sequence[str] = (), needs_jobs: bool = True, **given: Any
-) -> Selection:
+def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = True, **given: Any) -> Selection:
     """Put the command line on top of the configuration.
 
     A TARGET that stands in the configuration brings its options from there; without TARGET it is all that do.
@@ -88,10 +86,8 @@ def select(
         UsageError: There is nothing to do, no folder is named, or an option cannot be meant.
     """
     config = find_config()
-    options = {name: value for name, value in given.items() if value is not None}
-    if secrets:
-        options["secrets"] = dict(_secret(text) for text in secrets)
-    jobs = [_configured(text, config) for text in targets] if targets else list(config.jobs)
+    options = _given(given)
+    jobs = [job for text in targets for job in _configured(text, options, config)] if targets else list(config.jobs)
     if not jobs and needs_jobs:
         raise UsageError(
             "There is nothing to do: name a TARGET (orl-codegen TARGET -o DIR), or list environments in "
@@ -110,33 +106,33 @@ def select(
 
 def job_of(text: str, **given: Any) -> Job:
     """One TARGET with its options, for commands that need no folder."""
-    job = _configured(text, find_config())
-    secrets = given.pop("secrets", ())
-    options = {name: value for name, value in given.items() if value is not None}
-    if secrets:
-        options["secrets"] = dict(_secret(pair) for pair in secrets)
+    options = _given(given)
+    job = _configured(text, options, find_config())[0]
     return Job(job.target, override(job.options, options, Path.cwd()))
 
 
-def _configured(text: str, config: Config) -> Job:
-    """The TARGET with the options that the configuration has for it, or its defaults."""
+def _given(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that stand on the command line, in the form that the configuration has them in."""
+    options = {name: value for name, value in given.items() if value not in (None, ())}
+    if "secrets" in options:
+        options["secrets"] = dict(_secret(text) for text in options["secrets"])
+    return options
+
+
+def _configured(text: str, given: Mapping[str, Any], config: Config) -> list[Job]:
+    """A TARGET with the options that the configuration has for it - several, for variants of one server - or with its
+    defaults."""
     target = parse_target(text)
-    for job in config.jobs:
-        if _same(job.target, target):
-            return job
-    return Job(target, config.defaults)
-
-
-def _same(one: Target, other: Target) -> bool:
-    return one.record == other.record
+    known = [job for job in config.jobs if job.target.record == target.record]
+    wanted = [job for job in known if given.get("variant") in (None, job.options.variant)]
+    return wanted or [Job(target, config.defaults)]
 
 
 def _secret(text: str) -> tuple[str, str]:
     key, equals, name = text.partition("=")
     if not (key and equals and name):
         raise UsageError(
-            f"--secret {printable(key)}: write KEY=ENVVAR, the name of the environment variable that holds the secret, "
-            "never the secret itself."
+            "--secret takes KEY=ENVVAR: the name of the environment variable that holds the secret, never the secret."
         )
     return key, name
 

@@ -80,7 +80,7 @@ class Server:
 
     def _said(self, answer: bytes) -> str:
         text = answer[:2000].decode("utf-8", "replace").strip()
-        with contextlib.suppress(ValueError, AttributeError, TypeError):
+        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             text = str(json.loads(answer)["detail"])
         return printable(self.endpoint.redacted(text))
 
@@ -203,20 +203,21 @@ def first_cause(error: Exception) -> Exception:
 def _api_key(target: Target, options: Options) -> str | None:
     if not isinstance(target, CatalogName) and options.api_key_env is None:
         return None  # the platform's key goes to the platform only
-    name = options.api_key_env or "OPENREWARD_API_KEY"
-    key = os.environ.get(name)
-    if not key:
+    key = os.environ.get(options.api_key_env or "OPENREWARD_API_KEY")
+    if not key:  # what --api-key-env was given is not shown: it may be the key itself
+        named = "that --api-key-env names" if options.api_key_env else "OPENREWARD_API_KEY"
         raise UsageError(
-            f"{printable(target.record)} needs an API key, and the environment variable {printable(name)} is not set. "
-            "Set it, or name another one with --api-key-env."
+            f"{printable(target.record)} needs an API key, and the environment variable {named} is not set. Set it, or "
+            "name another one with --api-key-env."
         )
     return key
 
 
 def _secrets(options: Options) -> dict[str, str]:
-    missing = sorted(name for name in options.secrets.values() if name not in os.environ)
+    missing = [key for key, name in options.secrets.items() if name not in os.environ]
     if missing:
         raise UsageError(
-            f"The environment variable {printable(missing[0])}, which --secret takes a value from, is not set. Set it."
+            f"The environment variable that holds the secret {printable(missing[0])} is not set. Set it; --secret "
+            "KEY=ENVVAR takes its name, never the secret itself."
         )
     return {key: os.environ[name] for key, name in options.secrets.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -87,14 +88,16 @@ def test_every_rule_about_files_has_its_mishap() -> None:
     assert MISHAPS.keys() == COMMITTED
 
 
-def test_the_command_that_check_prints_mends_it(project: Path) -> None:
-    """A hand edit is undone by the command that the report ends with."""
+@pytest.mark.parametrize("configured", [True, False])
+def test_the_command_that_check_prints_mends_it(project: Path, configured: bool) -> None:
+    """A hand edit is undone by the command that the report ends with, with or without a configuration."""
+    if not configured:
+        (project / "pyproject.toml").unlink()
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")
-    report = json.loads(orl_codegen("check", "--offline", "--format", "json").out)
-    command = report["environments"][0]["regenerate"].split()
+    command = shlex.split(orl_codegen("check", "--offline", "-o", "generated").out.splitlines()[-1])
     assert command[:3] == ["orl-codegen", "generate", "--offline"]
     assert orl_codegen(*command[1:]).status == 0
-    assert orl_codegen("check", "--offline").status == 0
+    assert orl_codegen("check", "--offline", "-o", "generated").status == 0
 
 
 def test_other_templates_are_another_generator(project: Path) -> None:
@@ -153,8 +156,7 @@ def test_the_diff_is_added_where_it_is_asked_for(project: Path) -> None:
     """`--diff` shows the unified diff from the module to what it should be."""
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")
     outcome = orl_codegen("check", "--offline", "--diff")
-    assert "-        Find gold." in outcome.out.replace('"""', "        ") or "Find gold." in outcome.out
-    assert "+++ b/generated/pantry.py" in outcome.out
+    assert '-        """Find gold.' in outcome.out and '+        """Find food.' in outcome.out
 
 
 def test_a_verbose_check_says_why_and_what_to_do(project: Path) -> None:

@@ -18,7 +18,8 @@ from orl_codegen.drift.compare import compare
 from orl_codegen.drift.policy import Policy
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.contract import build
-from orl_codegen.generator.snapshot import Snapshot, canonical
+from orl_codegen.generator.json_values import canonical
+from orl_codegen.generator.snapshot import Snapshot
 from tests.drift.cases import snapshot
 from tests.drift.test_rules import MIRROR
 from tests.generator import specs

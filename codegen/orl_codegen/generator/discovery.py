@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from orl_codegen.errors import OrlCodegenError, ServerError, printable
 from orl_codegen.generator import wire
 from orl_codegen.generator.connection import Refused, Server, bounded, connected, first_cause, served
+from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.options import Options
-from orl_codegen.generator.snapshot import Snapshot, TaskTool, canonical
+from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.generator.target import Target
 
 CONCURRENT_PROBES = 8
@@ -66,6 +67,9 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         _check_split(server, known_splits, options.split)
         indices = await _indices(server, options) if options.task_tools else ()
         answers = await _probe(server, indices, options, progress)
+    shared = wire.tool_specs(tools, server.source("tools"))
+    # A session's toolset may bring a terminal tool of its own.
+    described = answers[min(answers)] if options.toolset and answers else tools
     snapshot = Snapshot(
         target=target.record,
         variant=variant,
@@ -74,8 +78,12 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         toolset=options.toolset,
         probed=tuple(sorted(answers)),
         unprobed=tuple(index for index in indices if index not in answers),
-        **_tools(server, tools, answers, options),
+        tools=tuple(sorted(shared, key=lambda spec: (spec["name"], canonical(spec)))),
+        task_tools=_task_tools(server, shared, answers),
+        terminal_tool=wire.terminal_tool(described, server.source("tools")),
+        supports_score_group=isinstance(tools, dict) and tools.get("supports_score_group") is True,
     )
+    _refuse_nothing(server, snapshot)
     _refuse_secrets(server, snapshot)
     return snapshot
 
@@ -86,9 +94,9 @@ async def _variant(server: Server, wanted: str | None, progress: Progress) -> st
     try:
         listed = await server.request("GET", "/list_environments")
     except Refused as refused:
-        if refused.status == 404 and wanted:  # not every implementation of the standard lists them
-            return wanted
-        raise
+        if refused.status != 404 or not wanted:
+            raise
+        listed = [wanted]  # not every implementation of the standard lists them
     if not isinstance(listed, list) or not listed or not all(isinstance(name, str) for name in listed):
         raise ServerError(f"{server.source('list_environments')} lists no environments. Is this an ORS server?")
     shown = ", ".join(printable(name, 60) for name in listed[:LISTED])
@@ -145,7 +153,7 @@ async def _probe(
             if failures and not options.allow_partial:
                 return
             try:
-                answers[index] = await _task_tools(server, index, options)
+                answers[index] = await _ask(server, index, options)
             except ServerError as error:
                 failures[index] = error
         progress.probed(len(answers) + len(failures), len(indices))
@@ -159,7 +167,7 @@ async def _probe(
     return answers
 
 
-async def _task_tools(server: Server, index: int, options: Options) -> dict[str, Any]:
+async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
     """Open one task, ask for its tools, close it."""
     place = server.endpoint
     environment = server.environments.get(place.deployment, variant=place.variant)
@@ -191,31 +199,27 @@ def _unprobed(index: int, options: Options, said: str) -> str:
     )
 
 
-def _tools(server: Server, tools: Any, answers: Mapping[int, Any], options: Options) -> dict[str, Any]:
-    """The part of the snapshot that describes tools."""
-    shared = wire.tool_specs(tools, server.source("tools"))
+def _task_tools(
+    server: Server, shared: Sequence[Mapping[str, Any]], answers: Mapping[int, Any]
+) -> tuple[TaskTool, ...]:
+    """Every spec that is not shared, with the tasks that offer it."""
     known = {canonical(spec) for spec in shared}
     found: dict[str, TaskTool] = {}
     for index, answer in sorted(answers.items()):
         for spec in wire.tool_specs(answer, server.source("task_tools")):
             text = canonical(spec)
             if text not in known:
-                tasks = found[text].tasks if text in found else ()
-                found[text] = TaskTool(found[text].spec if text in found else spec, (*tasks, index))
-    # A session's toolset may bring a terminal tool of its own.
-    described = answers[min(answers)] if options.toolset and answers else tools
-    terminal = wire.terminal_tool(described, server.source("tools"))
-    if not (shared or found or terminal):
+                tool = found.get(text, TaskTool(spec, ()))
+                found[text] = TaskTool(tool.spec, (*tool.tasks, index))
+    return tuple(sorted(found.values(), key=lambda tool: (tool.spec["name"], canonical(tool.spec))))
+
+
+def _refuse_nothing(server: Server, snapshot: Snapshot) -> None:
+    if not (snapshot.tools or snapshot.task_tools or snapshot.terminal_tool):
         raise ServerError(
             f"{server.shown} offers neither a tool nor a terminal tool, so there is nothing to generate. If its tools "
             "differ from task to task, look at more of them with --probe all."
         )
-    return {
-        "tools": tuple(sorted(shared, key=lambda spec: (spec["name"], canonical(spec)))),
-        "task_tools": tuple(sorted(found.values(), key=lambda tool: (tool.spec["name"], canonical(tool.spec)))),
-        "terminal_tool": terminal,
-        "supports_score_group": isinstance(tools, dict) and tools.get("supports_score_group") is True,
-    }
 
 
 def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:

@@ -13,6 +13,13 @@ from orl_codegen.errors import printable
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
+_OUTCOMES = {
+    "same": click.style("ok", fg="green"),
+    "different": "",
+    "left out": "left out",
+    "failed": click.style("could not be compared", fg="red"),  # why is said on standard error
+}
+
 
 def text(report: Report) -> str:
     """The report in lines, with ANSI colours."""
@@ -38,9 +45,8 @@ def _outcome(comparison: Comparison) -> str:
     accepted = len(comparison.findings) - found
     words = [f"{found} finding{'' if found == 1 else 's'}"] if found else []
     words += [f"{accepted} accepted"] if accepted else []
-    words += [comparison.note] if comparison.note else []
-    outcome = {"same": "ok", "different": "", "left out": "left out", "failed": "failed"}[comparison.outcome]
-    return ", ".join(filter(None, [click.style(outcome, fg="green") if outcome == "ok" else outcome, *words]))
+    words += [comparison.note] if comparison.note and comparison.outcome != "failed" else []
+    return ", ".join(filter(None, [_OUTCOMES[comparison.outcome], *words]))
 
 
 def _finding(finding: Finding) -> Iterator[str]:

@@ -37,12 +37,21 @@ def said(text: str, reward: float | None = None, finished: bool = False, **metad
     return ToolOutput(blocks=blocks, reward=reward, finished=finished, metadata=metadata or None)
 
 
+class Sandbox:
+    """What the built-in toolsets run their commands in."""
+
+    async def run(self, command: str) -> tuple[str, int]:
+        """Run nothing."""
+        return f"ran {command}", 0
+
+
 class Echo(Environment):
     """Echo the word of the task."""
 
     def __init__(self, task_spec: Any = {}, secrets: dict[str, str] = {}) -> None:  # noqa: B006 - as the base class
         super().__init__(task_spec, secrets)
         self.notes: list[int] = []
+        self.sandbox = Sandbox()
 
     @classmethod
     def list_splits(cls) -> Sequence[str]:

@@ -17,7 +17,6 @@ AT_MOST = CLOSE_WITHIN + 3  # seconds; the interpreter needs some of its own on 
 ENDINGS = {
     "the last line": ("ready()", 0),
     "an exception": ("ready(); raise RuntimeError('training broke')", 1),
-    "sys.exit in the middle": ("ready(); sys.exit(3)", 3),
     "sessions that are still opening": ("ready(); adapters[0].reset(task_index=0, prompt_digest='sha256:0')", 0),
     "a call that another thread waits for": (
         "call = threading.Thread(target=adapters[0].wait, kwargs={'seconds': 5}, daemon=True)\n"
@@ -33,11 +32,16 @@ def server() -> Iterator[RunningServer]:
         yield server
 
 
+def named(server: RunningServer) -> str:
+    """The URL with a name in it, which has to be resolved once more for the connections that close the sessions."""
+    return server.url.replace("127.0.0.1", "localhost")
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_all_sessions_close_when_the_process_ends(server: RunningServer, ending: str) -> None:
     """Sixteen sessions, each of which takes a while to close, are gone without anybody having closed them."""
     last_lines, status = ENDINGS[ending]
-    program = Program(f"adapters = opened(16)\n{last_lines}", server.url)
+    program = Program(f"adapters = opened(16)\n{last_lines}", named(server))
     assert program.first_line == "ready\n", program.end()
     returned, seconds, _, errors = program.end()
     assert returned == status, errors
@@ -48,7 +52,7 @@ def test_all_sessions_close_when_the_process_ends(server: RunningServer, ending:
 
 def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningServer) -> None:
     """Without a handler of the program's own, the process dies of the signal, after its sessions have closed."""
-    program = Program("adapters = opened(16)\nready()\ntime.sleep(60)", server.url)
+    program = Program("adapters = opened(16)\nready()\ntime.sleep(60)", named(server))
     assert len(server.live_sessions) == 16
     program.signal(signal.SIGTERM)
     status, seconds, _, errors = program.end()
@@ -59,7 +63,7 @@ def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningS
 
 def test_sigterm_in_the_middle_of_a_call(server: RunningServer) -> None:
     """The main thread waits for a tool, as it does in `GRPOTrainer`; the signal is handled all the same."""
-    program = Program("adapters = opened(4)\nready()\nadapters[0].wait(seconds=5)", server.url)
+    program = Program("adapters = opened(4)\nready()\nadapters[0].wait(seconds=5)", named(server))
     program.signal(signal.SIGTERM)
     status, seconds, _, _ = program.end()
     assert (status, server.live_sessions) == (-signal.SIGTERM, [])
@@ -77,7 +81,7 @@ def test_sigterm_reaches_the_handler_that_was_there(server: RunningServer) -> No
         ready()
         time.sleep(60)
     """
-    program = Program(source, server.url)
+    program = Program(source, named(server))
     program.signal(signal.SIGTERM)
     status, _, output, _ = program.end()
     assert (status, output) == (7, "saved\n")
@@ -93,7 +97,7 @@ def test_an_ignored_sigterm_stays_ignored(server: RunningServer) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         print(adapters[0].echo(text="word0"))
     """
-    program = Program(source, server.url)
+    program = Program(source, named(server))
     status, _, output, _ = program.end()
     assert (status, output) == (0, "match\n")
 
@@ -114,7 +118,7 @@ def test_children_of_multiprocessing_have_sessions_of_their_own(server: RunningS
         ready()
         time.sleep(60)
     """
-    program = Program(source, server.url)
+    program = Program(source, named(server))
     assert program.first_line == "ready\n", program.end()
     assert len(server.live_sessions) == 2
     program.signal(signal.SIGTERM)
@@ -133,7 +137,7 @@ def test_a_reset_that_fails_leaves_nothing_open(server: RunningServer) -> None:
         time.sleep(0.2)
         time.sleep(60)
     """
-    program = Program(source, server.url)
+    program = Program(source, named(server))
     assert program.first_line == "SessionError\n"
     assert server.wait_for_sessions(0) == 0
     program.signal(signal.SIGTERM)

@@ -384,9 +384,20 @@ def test_no_error_quotes_a_secret(
     assert "***" in shown and "hush" not in shown and "top-secret" not in shown
 
 
+def test_a_built_in_toolset(server: RunningServer) -> None:
+    """The session is opened with it, and its tools answer beside those of the environment."""
+    rollout = adapter_of(server, toolset="codex")
+    rollout.reset()
+    assert rollout._call("bash", {"command": "echo hi"}) == "ran echo hi\n\n(exit 0)"
+    assert rollout.reward == 0.0
+    rollout._close()
+
+
 def test_arguments_that_are_not_understood() -> None:
     """Each with what to pass instead."""
     url = "http://127.0.0.1:1"
+    with pytest.raises(UsageError, match="takes a generated class, not 'Owner/Name'"):
+        OpenRewardSpec("Owner/Name")  # type: ignore[arg-type]
     for options, expected in [
         ({"num_tasks": 3, "indices": [1]}, "num_tasks or indices, not both"),
         ({"num_tasks": 0}, "1 or more"),

@@ -139,6 +139,16 @@ def test_terminal_tools_in_the_asynchronous_trainer(server: RunningServer, promp
         assert total == 3.0
 
 
+def test_several_environments_in_the_asynchronous_trainer(server: RunningServer) -> None:
+    """Each environment's adapters own their reward, or find it by the prompt."""
+    both = combine({"echo": spec_of(server, indices=[1]), "quiz": spec_of(server, adapters.Quiz, indices=[2])})
+
+    def write(prompt: str) -> str:
+        return add_up(prompt) if "What is" in prompt else play_echo(prompt)
+
+    assert [total for total, _ in rewards(roll_out_asynchronously(both, 8, write))] == [1.0] * 8
+
+
 def test_group_scoring_in_the_asynchronous_trainer(server: RunningServer) -> None:
     """A session is opened for it, since the rollouts' own are out of reach."""
     spec = spec_of(server, adapters.Contest, num_tasks=2)

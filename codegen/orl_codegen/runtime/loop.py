@@ -1,26 +1,28 @@
 """The event loop of this process: one daemon thread, started by the first session, that carries all of them.
 
-Sessions close when the process ends, in parallel and within `CLOSE_WITHIN` seconds, at three moments:
+Sessions close when the process ends, in parallel and within `CLOSE_WITHIN` seconds:
 
 - at a normal exit and after an exception, in a hook that runs before threads are joined. `atexit` is too late: the
   default executor, in which aiohttp resolves names and reads proxy settings, is shut down by then. `concurrent.futures`
   uses the same hook, and hooks run in reverse order, so ours is registered after its own. It also runs in the children
   of multiprocessing, where `atexit` handlers do not.
 - on SIGTERM, before the handler that was there.
-- in a forked child, nothing is closed: the sessions belong to the parent. The child starts its own loop.
+
+A forked child starts a loop of its own. The sessions that it inherits belong to its parent, and it leaves them alone.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures.thread  # registers its exit hook, see above  # noqa: F401
 import contextlib
 import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from concurrent.futures.thread import ThreadPoolExecutor  # this import registers its exit hook, see above
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import aiohttp
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOSE_WITHIN = 2.0
+WORKERS = 4
 
 
 class EventLoop:
@@ -38,7 +41,8 @@ class EventLoop:
     def __init__(self) -> None:
         self.sessions: set[Session] = set()  # touched on the loop's thread only
         self._loop = asyncio.new_event_loop()
-        self._client: aiohttp.ClientSession | None = None
+        self._loop.set_default_executor(_workers())
+        self._clients: dict[bool, aiohttp.ClientSession] = {}
         threading.Thread(target=self._loop.run_forever, name="orl-codegen", daemon=True).start()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
@@ -49,24 +53,31 @@ class EventLoop:
         """Run a coroutine on the loop's thread and wait for its result."""
         return self.submit(coroutine).result()
 
-    def client(self) -> aiohttp.ClientSession:
-        """The HTTP client of this loop; to be called on its thread."""
-        if self._client is None:
+    def client(self, url: str) -> aiohttp.ClientSession:
+        """The HTTP client for a URL; to be called on the loop's thread. No proxy stands before this machine itself."""
+        distant = urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1")
+        if distant not in self._clients:
             import aiohttp
             from openreward.api._session.http import set_retry_policy
 
-            self._client = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(total=None),
-                trust_env=True,
-            )
+            connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
+            self._clients[distant] = aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=distant)
             # A 500 of an environment server is an exception of the environment: asking again runs it again.
-            set_retry_policy(self._client, "env-server")
-        return self._client
+            set_retry_policy(self._clients[distant], "env-server")
+        return self._clients[distant]
 
     async def close_sessions(self) -> None:
         """Close every session that is open."""
         await asyncio.gather(*(session.close() for session in list(self.sessions)), return_exceptions=True)
+
+
+def _workers() -> ThreadPoolExecutor:
+    """Threads for what aiohttp cannot do on the loop. All of them are started now: Python 3.12 starts none at exit."""
+    started = threading.Barrier(WORKERS)
+    executor = ThreadPoolExecutor(WORKERS, "orl-codegen", initializer=started.wait)
+    for _ in range(WORKERS):
+        executor.submit(int)
+    return executor
 
 
 _current: EventLoop | None = None

@@ -212,7 +212,12 @@ class Session:
 
     async def _look_at_tools(self) -> None:
         if self._check_tools is not None:
-            self._check_tools(await self._wire.get(self._endpoint.path("task_tools")))
+            try:
+                listing = await self._wire.get(self._endpoint.path("task_tools"))
+            except Exception as error:
+                logger.warning("The tools were not verified: the server said %s.", self._endpoint.describe(error))
+            else:
+                self._check_tools(listing)
 
     async def _call(self, name: str, input: JSON) -> Output:
         async with self._turn:

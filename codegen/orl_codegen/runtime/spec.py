@@ -70,6 +70,11 @@ class OpenRewardSpec:
         drop_failed_rollouts: bool = False,
         on_reset_failure: OnResetFailure = "raise",
     ) -> None:
+        if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter)):
+            raise UsageError(
+                f"OpenRewardSpec takes a generated class, not {printable(repr(adapter))}. Generate it with "
+                "`orl-codegen TARGET -o generated/`, and pass the class that the module defines."
+            )
         if num_tasks is not None and indices is not None:
             raise UsageError("Pass num_tasks or indices, not both.")
         if num_tasks is not None and num_tasks < 1:

@@ -24,7 +24,7 @@ class Wire:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = event_loop().client()
+        self._client = event_loop().client(endpoint.url)
         self.sid: str | None = None
         self.created = False
 

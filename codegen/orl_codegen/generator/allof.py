@@ -6,9 +6,10 @@ is told to the model in words: nothing is lost.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from orl_codegen.generator.json_values import canonical, same
 
 Keywords = dict[str, Any]
 
@@ -25,7 +26,7 @@ def _merge(first: Keywords, second: Keywords) -> Keywords:
     merged = dict(first)
     left_over: Keywords = {}
     for keyword, value in second.items():
-        if keyword not in merged or _same(merged[keyword], value):
+        if keyword not in merged or same(merged[keyword], value):
             merged.setdefault(keyword, value)
         elif keyword in MERGERS and not isinstance(both := MERGERS[keyword](merged[keyword], value), _Apart):
             merged[keyword] = both
@@ -34,10 +35,6 @@ def _merge(first: Keywords, second: Keywords) -> Keywords:
     if left_over:
         merged["allOf"] = [*merged.get("allOf", []), left_over]
     return merged
-
-
-def _same(a: object, b: object) -> bool:
-    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
 class _Apart:
@@ -78,7 +75,8 @@ def _type(first: object, second: object) -> object:
 def _enum(first: object, second: object) -> object:
     if not isinstance(first, list) or not isinstance(second, list):
         return _Apart()
-    return [value for value in first if any(_same(value, other) for other in second)]
+    others = {canonical(value) for value in second}
+    return [value for value in first if canonical(value) in others]
 
 
 def _closed(first: object, second: object) -> object:

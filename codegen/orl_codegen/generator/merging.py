@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import SchemaError, printable
-from orl_codegen.generator.schema import EMPTY, Schema, expand, same, union_of
+from orl_codegen.generator.json_values import distinct, same
+from orl_codegen.generator.schema import EMPTY, Schema, expand, union_of
 from orl_codegen.generator.snapshot import Snapshot
 
 MAX_TOOLS = 2_000
@@ -96,7 +97,7 @@ def _wider(a: Schema, b: Schema) -> Schema:
         items = None if a.items is None or b.items is None else _wider(a.items, b.items)
         return replace(a, nullable=a.nullable or b.nullable, items=items, facts=_shared_facts(a, b), values=None)
     if a.kind == b.kind and a.kind in ("string", "integer", "number", "boolean"):
-        values = None if a.values is None or b.values is None else _united(a.values, b.values)
+        values = None if a.values is None or b.values is None else distinct([*a.values, *b.values])
         return replace(a, nullable=a.nullable or b.nullable, values=values, facts=_shared_facts(a, b))
     if "any" in (a.kind, b.kind):
         return Schema("any", facts=_shared_facts(a, b), pointer=a.pointer)
@@ -123,10 +124,6 @@ def _wider_object(a: Schema, b: Schema) -> Schema:
         facts=_shared_facts(a, b),
         values=None,
     )
-
-
-def _united(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*a, *(value for value in b if not any(same(value, other) for other in a)))
 
 
 def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:

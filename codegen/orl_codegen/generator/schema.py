@@ -9,7 +9,6 @@ Schemas are walked by keyword position, never by key name alone: a parameter may
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from urllib.parse import unquote
 
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.allof import merge_all
+from orl_codegen.generator.json_values import distinct, json_type
 
 Kind = Literal[
     "any", "never", "string", "integer", "number", "boolean", "null", "array", "object", "union", "recursion"
@@ -341,19 +341,6 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def same(a: object, b: object) -> bool:
-    """Equality of JSON values: unlike in Python, true is not 1."""
-    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
-
-
-def json_type(value: object) -> Kind:
-    """The JSON type of a value as `json.loads` gives it."""
-    if isinstance(value, bool):
-        return "boolean"
-    kinds: dict[type, Kind] = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return kinds.get(type(value), "null")
-
-
 def _is_type(option: object) -> bool:
     """Whether a branch says what a value is, and not only which of the properties beside it go together."""
     return (
@@ -394,13 +381,9 @@ def _values(keywords: Mapping[str, Any]) -> tuple[Any, ...] | None:
         return (keywords["const"],)
     if not isinstance(keywords.get("enum"), list):
         return None
-    values: list[Any] = []
-    for value in keywords["enum"]:
-        if not any(same(value, other) for other in values):
-            values.append(value)
-    return tuple(values)
+    return distinct(keywords["enum"])
 
 
 def _kinds_of_values(values: tuple[Any, ...]) -> list[Kind]:
-    kinds = list(dict.fromkeys(json_type(value) for value in values))
+    kinds: list[Kind] = list(dict.fromkeys(json_type(value) for value in values))
     return ["number"] if kinds and set(kinds) == {"integer", "number"} else kinds

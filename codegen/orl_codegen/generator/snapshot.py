@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orl_codegen.errors import SnapshotError, printable
+from orl_codegen.generator.json_values import canonical
 
 FORMAT = 1
 
@@ -135,11 +136,6 @@ def _from_content(content: Mapping[str, Any]) -> Snapshot:
         tools=tuple(content["tools"]),
         task_tools=tuple(TaskTool(entry["spec"], tuple(entry["tasks"])) for entry in content["task_tools"]),
     )
-
-
-def canonical(value: Any) -> str:
-    """One text for each JSON value, whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from orl_codegen.errors import VerificationError
+from orl_codegen.generator.json_values import distinct, json_type
 from orl_codegen.generator.naming import KEYWORDS, Identifier, type_name
-from orl_codegen.generator.schema import Schema, json_type, same
+from orl_codegen.generator.schema import Schema
 
 LITERAL_KINDS = ("string", "integer", "boolean")
 """What both `typing.Literal` and mypy take; a float is no literal."""
@@ -130,10 +131,7 @@ class _Bundle:
 
     def literal(self, schema: Schema) -> Slot:
         options = schema.options if schema.values is None else (schema,)
-        values: list[Any] = []
-        for value in (value for option in options for value in option.values or ()):
-            if not any(same(value, other) for other in values):
-                values.append(value)
+        values = distinct(value for option in options for value in option.values or ())
         first = len(self.values)
         self.values += values
         return {"enum": [f"v{first + i}" for i in range(len(values))]}

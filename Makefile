@@ -51,4 +51,6 @@ $(DEV): $(BASE)
 	@echo "Installing TRL, torch and the test tools into $(VENV) ..."
 	@$(PIP) torch==2.13.0
 	@$(PIP) --editable ".[trl,dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(VENV)/oldest-transformers transformers==5.2.0  # its docstring parser is tested, too
 	@touch $@

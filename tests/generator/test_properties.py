@@ -23,7 +23,7 @@ from orl_codegen.generator.snapshot import Snapshot, dump, load
 from orl_codegen.generator.verification import audit
 from orl_codegen.runtime import UNSET
 from tests.generator import golden, specs
-from tests.support.transformers_versions import JSON_SCHEMA_MAKERS
+from tests.support.transformers_versions import JSON_SCHEMA_MAKERS, OLDEST
 
 EXAMPLES = int(os.environ.get("ORL_EXAMPLES", "120"))
 
@@ -45,6 +45,11 @@ def contract_of(tools: list[dict[str, Any]]) -> Contract:
     except SchemaError as refusal:
         assume(not any(why in str(refusal) for why in RIGHTLY_REFUSED))
         raise
+
+
+def test_the_oldest_transformers_is_at_hand() -> None:
+    """The properties below hold for the parsers at both ends of the supported range; `make test` installs the older."""
+    assert set(JSON_SCHEMA_MAKERS) == {"installed", OLDEST}
 
 
 @exhaustive

@@ -179,7 +179,9 @@ def test_a_session_that_never_opens(server: RunningServer, monkeypatch: pytest.M
     """After three attempts `reset` raises, and leaves nothing open."""
     monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
     rollout = adapter_of(server, adapters.MoodyEcho)
-    with pytest.raises(SessionError, match=r"moodyecho at .*could be opened: HTTP 500: .*no sandbox for you"):
+    with pytest.raises(
+        SessionError, match=r"moodyecho at .*could be opened: HTTP 500: .*no sandbox for you.*on_reset_failure"
+    ):
         rollout.reset(task_index=1)
     assert server.paths().count("POST /create") == 3
     assert server.wait_for_sessions(0) == 0
@@ -273,7 +275,7 @@ def test_calls_on_one_session_stay_in_order(server: RunningServer) -> None:
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for number in range(8):
             pool.submit(rollout.step, number=number)
-            time.sleep(0.005)
+            time.sleep(0.02)
     assert rollout.last_output == "0 1 2 3 4 5 6 7"
     assert rollout.rewards == [0.5] * 8
     rollout._close()

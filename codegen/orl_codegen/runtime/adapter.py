@@ -43,13 +43,12 @@ class RolloutAdapter:
     _environment: Environment
 
     def __init__(self, plan: Plan | None = None) -> None:
-        from threading import RLock
-
         from orl_codegen.runtime.loop import close_at_exit
+        from orl_codegen.runtime.turns import Turns
 
         self._plan = plan or _own_plan(type(self))
         self._session: Session | None = None
-        self._lock = RLock()
+        self._turns = Turns()
         self._begin()
         close_at_exit()
 
@@ -83,7 +82,7 @@ class RolloutAdapter:
             self._raise_what_stops_training()
         finally:
             self._close()
-        with self._lock:
+        with self._turns:
             self._begin()
             task = self._plan.task(int(task_index)) if task_spec is None else {"task_spec": dict(task_spec)}
             self._session = self._plan.open(task, prompt_digest=prompt_digest)
@@ -105,7 +104,7 @@ class RolloutAdapter:
         """Call the tool `name`; arguments that are `UNSET` are left out of its input."""
         from orl_codegen.runtime.session import CallRefused
 
-        with self._lock:
+        with self._turns:
             if self.finished:
                 return self._answered_here(FINISHED)
             if self.failure is not None:
@@ -122,7 +121,7 @@ class RolloutAdapter:
                 self.failure = str(error)
                 session.close_soon()
                 return self._answered_here(FAILED)
-            return self._record(session, output)
+            return self._record(output)
 
     def _close(self) -> None:
         """End the session at once, together with the call that may be under way in another thread."""
@@ -139,7 +138,7 @@ class RolloutAdapter:
         self.failure = None
         self._message_taken = False
 
-    def _record(self, session: Session, output: Output) -> ToolResult:
+    def _record(self, output: Output) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered
 
         result = rendered(output.blocks, self._plan.images) or "(no output)"

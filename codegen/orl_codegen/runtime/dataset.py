@@ -56,7 +56,7 @@ async def _fetch_tasks(
         raise
     except Exception as error:
         said = endpoint.describe(error)
-    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {said}.")
+    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {said}. Check that its server is up.")
 
 
 class _Tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
@@ -27,4 +28,5 @@ class Factory:
         return f"<environment_factory of {self._plan.adapter.__qualname__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Factory, (self._plan, True)
+        # Over there a group is scored in a session of its own: see `group.py`.
+        return Factory, (replace(self._plan, keep_for_group=False), True)

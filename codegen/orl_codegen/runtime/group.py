@@ -56,8 +56,9 @@ class GroupReward:
         return rewards
 
     def _score(self, index: int, candidates: list[JSON], rollouts: list[RolloutAdapter | None]) -> list[float | None]:
-        usable = [rollout._session for rollout in rollouts if rollout is not None and rollout.failure is None]
-        session = next(filter(None, usable), None) or self._plan.open(self._plan.task(index))
+        sessions = [rollout._session for rollout in rollouts if rollout is not None and rollout.failure is None]
+        usable = [session for session in sessions if session is not None and not session.closed]
+        session = usable[0] if usable else self._plan.open(self._plan.task(index))
         try:
             return session.score_group(candidates)
         except RolloutError as error:

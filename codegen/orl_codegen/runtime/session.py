@@ -77,12 +77,11 @@ class Session:
         self._pid = os.getpid()
         self._closing: asyncio.Future[None] | None = None
         self._lost: str | None = None
-        self._turn = asyncio.Lock()
         self._work: set[asyncio.Task[Any]] = set()
         self._creating: asyncio.Future[None] | None = None
         self._pinging: asyncio.Future[None] | None = None
         self._loop = event_loop()
-        self.opening: Future[list[JSON]] = self._submit(self._open())
+        self.opening: Future[list[JSON]] = self._loop.submit(self._guarded(self._open()))
 
     # What other threads call.
 
@@ -92,16 +91,16 @@ class Session:
         Raises:
             RolloutError: It could not be opened, or a check failed.
         """
-        return self._result(self.opening)
+        return self._outcome(self.opening)
 
     def call(self, name: str, input: JSON) -> Output:
-        """Call a tool, after the calls that were made before this one.
+        """Call a tool.
 
         Raises:
             CallRefused: The call was malformed, or the episode has finished.
             RolloutError: The session could not be opened, or was lost.
         """
-        return self._result(self._submit(self._call(name, input)))
+        return self._run(self._call(name, input))
 
     def score_group(self, candidates: list[JSON]) -> list[float | None]:
         """Score candidates against each other; one reward for each.
@@ -109,23 +108,29 @@ class Session:
         Raises:
             RolloutError: The session could not be opened, or the environment could not score.
         """
-        return self._result(self._submit(self._score_group(candidates)))
+        return self._run(self._score_group(candidates))
 
     def opening_error(self) -> BaseException | None:
         """Why the session could not be opened, as far as that is known by now."""
         return self.opening.exception() if self.opening.done() and not self.opening.cancelled() else None
 
+    @property
+    def closed(self) -> bool:
+        """Whether the session is closed or about to be."""
+        return self._closing is not None
+
     def close_soon(self) -> None:
         """Close the session in the background. In a forked child this does nothing: the parent still uses it."""
-        if self._pid == os.getpid() and self._closing is None:
+        if self._pid == os.getpid() and not self.closed:
             self._loop.submit(self.close())
 
-    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        return self._loop.submit(self._guarded(work))
-
-    def _result(self, future: Future[T]) -> T:
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
         if self._pid != os.getpid():
+            work.close()
             raise SessionError("This session belongs to the process that opened it. Call reset() in this one first.")
+        return self._outcome(self._loop.submit(self._guarded(work)))
+
+    def _outcome(self, future: Future[T]) -> T:
         try:
             return future.result()
         except CancelledError:
@@ -178,7 +183,10 @@ class Session:
                 break
             await asyncio.sleep(pause)
         self._loop.sessions.discard(self)
-        raise SessionError(f"No session of {self._endpoint.shown()} could be opened: {said}.")
+        raise SessionError(
+            f"No session of {self._endpoint.shown()} could be opened: {said}. See what its server says, or let the "
+            'training go on without such rollouts: on_reset_failure="unscored".'
+        )
 
     async def _attempt(self) -> list[JSON]:
         self._wire = Wire(self._endpoint)
@@ -220,14 +228,13 @@ class Session:
                 self._check_tools(listing)
 
     async def _call(self, name: str, input: JSON) -> Output:
-        async with self._turn:
-            await self._until_open()
-            try:
-                answer = await self._wire.stream(self._endpoint.path("call"), {"name": name, "input": input})
-            except Exception as error:
-                if getattr(error, "status", None) not in (400, 422):  # those are about the body, which the model wrote
-                    raise
-                answer = {"ok": False, "error": self._endpoint.describe(error), "reason": "bad_input_shape"}
+        await self._until_open()
+        try:
+            answer = await self._wire.stream(self._endpoint.path("call"), {"name": name, "input": input})
+        except Exception as error:
+            if getattr(error, "status", None) not in (400, 422):  # those are about the body, which the model wrote
+                raise
+            answer = {"ok": False, "error": self._endpoint.describe(error), "reason": "bad_input_shape"}
         return _output(answer)
 
     async def _score_group(self, candidates: list[JSON]) -> list[float | None]:

@@ -1,0 +1,28 @@
+"""A lock that is handed on in the order in which it was asked for, which those of `threading` do not promise."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+
+
+class Turns:
+    """`with turns:` waits for everybody who came before. Not to be entered twice by one thread."""
+
+    def __init__(self) -> None:
+        self._mutex = Lock()
+        self._waiting: deque[Lock] = deque()  # the first one has the turn
+
+    def __enter__(self) -> None:
+        mine = Lock()
+        with self._mutex:
+            if self._waiting:
+                mine.acquire()
+            self._waiting.append(mine)
+        mine.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        with self._mutex:
+            self._waiting.popleft()
+            if self._waiting:
+                self._waiting[0].release()

@@ -273,3 +273,23 @@ def test_an_environment_called_environment() -> None:
         assert orl_codegen(server.url, "-o", "out").status == 0
         assert "class Environment2(RolloutAdapter):" in Path("out/environment.py").read_text()
         assert orl_codegen(server.url, "-o", "out", "--class-name", "Environment").status == 2
+
+
+def test_a_long_report_is_cut_and_v_lists_it_all() -> None:
+    """Five notes of a kind are shown, then how many more there are."""
+    with running(environment([spec(f"tool-{number}") for number in range(8)])) as server:
+        short = orl_codegen(server.url, "-o", "out", "--no-type-check").err
+        assert short.count("renamed") == 6 and "renamed: and 3 more (-v lists them)" in short
+        full = orl_codegen(server.url, "-o", "out", "--no-type-check", "-v")
+    assert full.err.count("renamed") == 8
+    assert full.out == "unchanged out/made.json\nunchanged out/made.py\n"
+
+
+def test_a_bar_is_shown_on_a_terminal_only(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal standard error has a progress bar for each environment, and standard output only the result."""
+    plain = orl_codegen(server.url, "-o", "out", "--probe", "all", "--no-type-check")
+    assert "3/3" not in plain.err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # how rich is told that a stream is a terminal
+    shown = orl_codegen(server.url, "-o", "out", "--probe", "all", "--no-type-check")
+    assert "3/3" in shown.err and "\u2501" in shown.err
+    assert shown.out == "unchanged out/made.json\nunchanged out/made.py\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from orl_codegen.cli.display import display, report
 from orl_codegen.cli.options import Selection, environment_options, select
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
+from orl_codegen.generator.target import PythonClass, Target
 
 WATCH_EVERY = 0.5
 
@@ -38,6 +40,8 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
             "[[tool.orl-codegen.environments]], and name no TARGET."
         )
     if watch:
+        if offline or prune:
+            raise UsageError("--watch asks the live environments again and again: leave --offline and --prune out.")
         return _watch(selection, **how)
     return _generate(selection, offline=offline, prune=prune, **how)
 
@@ -86,9 +90,10 @@ def unified_diff(path: Path, old: str | None, new: str | None) -> str:
 
 def _watch(selection: Selection, **how: Any) -> int:
     """Generate now and after each change of a file, until interrupted. After an error, wait for the next change."""
-    files = [path for job in selection.jobs if (path := getattr(job.target, "path", None))]
-    if not files:
+    watched = [(job, path) for job in selection.jobs if (path := _python_file(job.target))]
+    if not watched:
         raise UsageError("--watch looks at Python files, and no TARGET is one. Name path/to/server.py[:Class].")
+    selection, files = replace(selection, jobs=tuple(job for job, _ in watched)), [path for _, path in watched]
     try:
         while True:
             seen = _stamps(files)
@@ -100,6 +105,10 @@ def _watch(selection: Selection, **how: Any) -> int:
                 time.sleep(WATCH_EVERY)
     except KeyboardInterrupt:
         return 0
+
+
+def _python_file(target: Target) -> Path | None:
+    return target.path if isinstance(target, PythonClass) else None
 
 
 def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:

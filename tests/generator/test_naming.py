@@ -19,6 +19,7 @@ from orl_codegen.generator.naming import (
     pascal,
     snake,
     type_name,
+    type_scope,
 )
 from orl_codegen.generator.rendering import render
 from orl_codegen.runtime import RolloutAdapter
@@ -78,8 +79,8 @@ def test_the_members_of_the_adapter_are_all_reserved() -> None:
 
 def test_class_names_that_differ_in_case_only_are_told_apart() -> None:
     """Types of the tools `Run` and `run` do not meet."""
-    taken: set[str] = set()
-    assert [type_name(["Run", "options"], taken), type_name(["run", "options"], taken)] == ["RunOptions", "RunOptions2"]
+    scope = type_scope()
+    assert [type_name(["Run", "options"], scope), type_name(["run", "options"], scope)] == ["RunOptions", "RunOptions2"]
 
 
 def test_slugs_and_classes_read_like_their_source() -> None:

@@ -15,11 +15,14 @@ from typing import Any
 
 from orl_codegen.errors import VerificationError
 from orl_codegen.generator.json_values import distinct, json_type
-from orl_codegen.generator.naming import KEYWORDS, Identifier, type_name
+from orl_codegen.generator.naming import KEYWORDS, Identifier, Scope, type_name, type_scope
 from orl_codegen.generator.schema import Schema
 
 LITERAL_KINDS = ("string", "integer", "boolean")
 """What both `typing.Literal` and mypy take; a float is no literal."""
+
+MAX_UNION = 100
+"""How many types a union may have; what has more is `Any`, and its branches are told in words alone."""
 
 Slot = dict[str, Any]
 
@@ -69,7 +72,7 @@ def annotate(tools: Sequence[tuple[Identifier, Schema]], taken: Collection[str])
         tools: Method name and top-level object of each tool.
         taken: Names that no nested type may have.
     """
-    bundle = _Bundle(set(taken))
+    bundle = _Bundle(type_scope(taken))
     roots = [bundle.arguments(name, schema) for name, schema in tools]
     answer = _Answer(bundle, _generate(bundle.definitions)) if bundle.definitions else None
     if answer is None:
@@ -99,12 +102,12 @@ class _Shape:
 class _Bundle:
     """The placeholders handed out so far, and the JSON Schema made of them."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.definitions: dict[str, Slot] = {}
         self.shapes: dict[str, _Shape] = {}
         self.values: list[Any] = []
-        self.known: list[tuple[str, Schema, str]] = []  # tool, object, placeholder
+        self.known: dict[tuple[str, str], list[tuple[Schema, str]]] = {}  # by tool and pointer: object, placeholder
 
     def arguments(self, tool: Identifier, schema: Schema) -> str:
         """The placeholder of a class that has the parameters of a tool as its fields."""
@@ -116,7 +119,7 @@ class _Bundle:
         keys = object_keys(schema)
         self.shapes[placeholder] = _Shape(placeholder, keys, schema.required, name)
         if name is not None:
-            self.known.append((self.tool, schema, placeholder))
+            self.known.setdefault((self.tool, schema.pointer), []).append((schema, placeholder))
         self.define(placeholder, [(schema.properties.get(key, Schema("any")), [*path, key]) for key in keys])
         return placeholder
 
@@ -152,12 +155,8 @@ class _Bundle:
                 return {"type": kind}
 
     def union(self, schema: Schema, path: list[str]) -> Slot:
-        slots: list[Slot] = []
-        for option in schema.options:
-            slot = self.slot(option, path)
-            if slot not in slots:
-                slots.append(slot)
-        return {"anyOf": slots} if {} not in slots else {}
+        slots = distinct(self.slot(option, path) for option in schema.options)
+        return {"anyOf": list(slots)} if {} not in slots and len(slots) <= MAX_UNION else {}
 
     def array(self, schema: Schema, path: list[str]) -> Slot:
         if len(schema.prefix) > 1 and (schema.items is None or schema.items.kind == "never"):
@@ -179,17 +178,17 @@ class _Bundle:
         return {"type": "object", "additionalProperties": self.slot(schema.additional, [*path, "value"])}
 
     def nested(self, schema: Schema, path: list[str]) -> str:
-        for tool, other, placeholder in self.known:
-            if tool == self.tool and other.pointer == schema.pointer and _same_shape(schema, other):
+        for other, placeholder in self.known.get((self.tool, schema.pointer), ()):
+            if _same_shape(schema, other):
                 return placeholder
         *_, parent, key = ("", "", *schema.pointer.split("/"))
         words = [key] if parent in ("$defs", "definitions") else path or ["arguments"]
-        return self.add(schema, type_name([self.tool, *words], self.taken), path)
+        return self.add(schema, type_name([self.tool, *words], self.scope), path)
 
     def recursion(self, schema: Schema) -> Slot:
-        for tool, other, placeholder in reversed(self.known):
-            if tool == self.tool and other.pointer == schema.pointer:
-                return {"$ref": f"#/$defs/{placeholder}"}
+        around = self.known.get((self.tool, schema.pointer))
+        if around:
+            return {"$ref": f"#/$defs/{around[-1][1]}"}
         if schema.pointer == "" and is_typed(self.root):
             return {"$ref": f"#/$defs/{self.nested(self.root, [])}"}
         return {}

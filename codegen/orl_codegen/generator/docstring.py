@@ -22,7 +22,7 @@ _NEXT_SECTION = re.compile(r"(Returns|Raises):")
 _CHOICES = re.compile(r"(\(choices):", re.IGNORECASE)
 _ARGS_HEADER = re.compile(r"[ \t]*(?:Args|Arguments|Parameters|Params):[ \t]*")
 _ENTRY = re.compile(r"\*{0,2}(?P<name>[^\s:(]+)[ \t]*(?P<type>\([^)\n]*\))?[ \t]*:(?:[ \t]+|$)(?P<text>.*)")
-_BREAK = re.compile(r"(?<=[^ ]) (?=[^ ])")
+_BREAK = re.compile(r"(?<=\S) (?=\S)")
 _LIKE_PARAMETER = re.compile(r"\s*\w+(?:[ \t]*\([^()\n]*\))?:")
 
 

@@ -40,6 +40,25 @@ class Identifier(str):
     __slots__ = ()
 
 
+class Scope:
+    """The names of one namespace, so far. Names that differ in case only, or under NFKC, count as the same."""
+
+    def __init__(self, taken: Iterable[str] = (), reserved: Collection[str] = frozenset()) -> None:
+        self.folded = {_fold(name) for name in taken}
+        self.reserved = reserved
+        self.numbers: dict[str, int] = {}
+
+    def claim(self, name: str) -> Identifier:
+        """The name, or the first free one behind it: `read_file_2`, `Options2`."""
+        candidate, number = name, self.numbers.get(name, 1)
+        while candidate in self.reserved or _fold(candidate) in self.folded:
+            number += 1
+            candidate = f"{name.rstrip('_')}{'' if name[:1].isupper() else '_'}{number}"
+        self.numbers[name] = number
+        self.folded.add(_fold(candidate))
+        return Identifier(candidate)
+
+
 def method_names(wire_names: Collection[str]) -> dict[str, Identifier]:
     """One method name for each tool, unique and public (TRL takes no member that begins with an underscore)."""
     return _assign(wire_names, _method_name, ADAPTER_MEMBERS | MODULE_NAMES | BUILTINS | KEYWORDS)
@@ -50,11 +69,14 @@ def parameter_names(keys: Collection[str]) -> dict[str, Identifier]:
     return _assign(keys, _parameter_name, KEYWORDS | {"self"})
 
 
-def type_name(words: Iterable[str], taken: set[str]) -> Identifier:
-    """A class name out of words, added to `taken`; names that differ in case only count as the same."""
-    name = _numbered(pascal(" ".join(words)) or "Type", taken | MODULE_NAMES | BUILTINS | KEYWORDS)
-    taken.add(name)
-    return Identifier(name)
+def type_scope(taken: Iterable[str] = ()) -> Scope:
+    """A namespace for classes beside the names in `taken`."""
+    return Scope([*taken, *MODULE_NAMES, *BUILTINS, *KEYWORDS])
+
+
+def type_name(words: Iterable[str], scope: Scope) -> Identifier:
+    """A class name out of words."""
+    return scope.claim(pascal(" ".join(words)) or "Type")
 
 
 def pascal(text: str) -> str:
@@ -80,21 +102,11 @@ def _assign(
 ) -> dict[str, Identifier]:
     """Names that are already right keep themselves; the others follow in the order of their wire names."""
     names = {name: Identifier(name) for name in wire_names if spell(name) == name and name not in reserved}
+    scope = Scope(names, reserved)
     for wire_name in sorted(set(wire_names) - names.keys()):
         spelled = spell(wire_name)
-        spelled = f"{spelled}_" if spelled in reserved else spelled
-        names[wire_name] = Identifier(_numbered(spelled, names.values(), reserved))
+        names[wire_name] = scope.claim(f"{spelled}_" if spelled in reserved else spelled)
     return names
-
-
-def _numbered(name: str, taken: Iterable[str], reserved: Collection[str] = ()) -> str:
-    """The name, or the first free one behind it; names that differ in case only count as the same."""
-    folded = {_fold(other) for other in taken}
-    candidate, number = name, 1
-    while candidate in reserved or _fold(candidate) in folded:
-        number += 1
-        candidate = f"{name.rstrip('_')}{'' if name[:1].isupper() else '_'}{number}"
-    return candidate
 
 
 def _fold(name: str) -> str:

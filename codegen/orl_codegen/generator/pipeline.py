@@ -17,7 +17,7 @@ from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, print
 from orl_codegen.generator import contract, snapshot, writing
 from orl_codegen.generator.contract import Contract
 from orl_codegen.generator.discovery import Progress, Silent, discover
-from orl_codegen.generator.naming import snake, type_name
+from orl_codegen.generator.naming import snake, type_name, type_scope
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
@@ -78,7 +78,7 @@ def adapter(taken: Snapshot, options: Options) -> Adapter:
     slug = options.name or snake(words) or "environment"
     worked_out = contract.build(
         taken,
-        class_name=options.class_name or type_name([words], set()),
+        class_name=options.class_name or type_name([words], type_scope()),
         allow_partial=options.allow_partial,
         on_conflict=options.on_conflict,
     )

@@ -75,7 +75,7 @@ class Schema:
     required: frozenset[str] = frozenset()
     additional: Schema | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    pointer: str = field(default="", compare=False)
+    pointer: str = field(default="", compare=False, repr=False)
 
     @property
     def description(self) -> str:
@@ -140,15 +140,16 @@ def _one_object(union: Schema, tool: str) -> Schema:
 
 def union_of(schemas: Iterable[Schema], facts: Mapping[str, Any] = EMPTY, pointer: str = "") -> Schema:
     """The schema that allows what any of `schemas` allows: flat, without duplicates, null pulled out."""
-    options: list[Schema] = []
+    found: dict[str, Schema] = {}  # by representation, which is what makes two schemas the same (and true is not 1)
     nullable = False
     for schema in schemas:
         nullable = nullable or schema.nullable or schema.kind == "null"
         flat = schema.options if schema.kind == "union" and not schema.facts and schema.values is None else (schema,)
         for option in flat:
             option = replace(option, nullable=False)
-            if option.kind not in ("null", "never") and option not in options:
-                options.append(option)
+            if option.kind not in ("null", "never"):
+                found.setdefault(repr(option), option)
+    options = list(found.values())
     if not options:
         return Schema(kind="null" if nullable else "never", facts=facts, pointer=pointer)
     if len(options) == 1:

@@ -207,6 +207,7 @@ def test_the_three_kinds_of_target(tmp_path) -> None:  # type: ignore[no-untyped
     assert (url.record, url.url) == ("https://host.example:8080", "https://user:pw@host.example:8080")
     for text in ("envs/server.py:Kitchen", f"{tmp_path}/envs/server.py:Kitchen", "./envs/server.py:Kitchen"):
         assert parse_target(text, tmp_path) == PythonClass("envs/server.py", "Kitchen", tmp_path)
+    assert parse_target(f"{tmp_path}/envs/server.py", tmp_path / "here").record == "../envs/server.py"
     assert parse_target("package.module:Outer.Inner", tmp_path).record == "package.module:Outer.Inner"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -40,7 +41,7 @@ class PythonClass:
     """An environment class, to be served for as long as the command runs.
 
     Attributes:
-        place: `path/to/server.py`, relative to `folder` where it can be, or `package.module`.
+        place: `path/to/server.py`, relative to `folder`, or `package.module`.
         name: The class; None for the only environment that the file defines.
         folder: Where a relative path and a module are looked for.
     """
@@ -128,7 +129,6 @@ def _python_file(text: str, folder: Path) -> PythonClass:
     path = Path(f"{place}.py")
     if not (folder / path).is_file():
         raise TargetError(f"There is no file {printable(path)} to take the environment class from. {KINDS}")
-    absolute = (folder / path).resolve()
-    if path.is_absolute() and absolute.is_relative_to(folder.resolve()):
-        path = absolute.relative_to(folder.resolve())
+    if path.is_absolute():  # what is recorded should mean the same on another machine
+        path = Path(os.path.relpath(path.resolve(), folder.resolve()))
     return PythonClass(str(PurePosixPath(path)), name or None, folder)

@@ -14,7 +14,7 @@ from orl_codegen.errors import ServerError, TargetError, UsageError
 from orl_codegen.generator import wire
 from orl_codegen.generator.discovery import take_snapshot
 from orl_codegen.generator.options import MAX_PROBES, Options, parse_probe
-from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, words_of
+from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, slug_of, words_of
 from tests.support.applications import answering, hanging, respond
 from tests.support.environments import environment, spec
 from tests.support.servers import Application, dead_url, running, serving_application
@@ -228,6 +228,21 @@ def test_the_three_kinds_of_target(tmp_path) -> None:  # type: ignore[no-untyped
 def test_what_adapters_are_named_after(record: str, chosen: str | None, words: str | None) -> None:
     """The catalog name, the class or the host; the variant where that was asked for or the host says nothing."""
     assert words_of(record, chosen, "served") == words
+
+
+@pytest.mark.parametrize(
+    ("words", "slug"),
+    [
+        ("Eigent/SETA", "eigent_seta"),
+        ("you-seta.hf.space", "you_seta_hf_space"),
+        ("3d.example", "environment_3d_example"),
+        ("class", "environment_class"),
+        ("厨房", "environment"),
+    ],
+)
+def test_what_files_are_called(words: str, slug: str) -> None:
+    """The name of the files can always be imported."""
+    assert slug_of(words) == slug
 
 
 @pytest.mark.parametrize("text", ["", "last", "1,", "-1", "3-1", "1.5", f"0-{MAX_PROBES}", "0-999999999999", "٣"])

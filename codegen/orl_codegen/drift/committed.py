@@ -13,10 +13,9 @@ from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import OrlCodegenError, SnapshotError, TargetError, printable
 from orl_codegen.generator import rendering, snapshot, writing
-from orl_codegen.generator.naming import snake
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.target import PythonClass, Target, parse_target, words_of
+from orl_codegen.generator.target import PythonClass, Target, parse_target, slug_of, words_of
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def _slug(job: Job, targets: Mapping[str, str]) -> str | None:
     record = job.target.record
     words = words_of(record, job.options.variant)
     if job.options.name or words:
-        return job.options.name or snake(str(words))
+        return job.options.name or slug_of(str(words))
     if record.endswith(".py"):  # the snapshot names the class that was found in the file
         return next((slug for slug, target in targets.items() if target.rpartition(":")[0] == record), None)
     return next((slug for slug, target in targets.items() if target == record), None)

@@ -17,11 +17,11 @@ from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, print
 from orl_codegen.generator import contract, snapshot, writing
 from orl_codegen.generator.contract import Contract
 from orl_codegen.generator.discovery import Progress, Silent, discover
-from orl_codegen.generator.naming import snake, type_name, type_scope
+from orl_codegen.generator.naming import type_name, type_scope
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.target import words_of
+from orl_codegen.generator.target import slug_of, words_of
 from orl_codegen.generator.verification import audit, type_check
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ def generate(
 def adapter(taken: Snapshot, options: Options) -> Adapter:
     """Work out a snapshot and render it."""
     words = words_of(taken.target, options.variant, taken.variant) or taken.variant
-    slug = options.name or snake(words) or "environment"
+    slug = options.name or slug_of(words)
     worked_out = contract.build(
         taken,
         class_name=options.class_name or type_name([words], type_scope()),
@@ -142,7 +142,7 @@ def committed_slug(job: Job, folder: Path) -> str:
     record = job.target.record
     words = words_of(record, job.options.variant)
     if job.options.name or words:
-        return job.options.name or snake(str(words))
+        return job.options.name or slug_of(str(words))
     for slug, found in snapshots_in(folder).items():
         if found.target == record or found.target.startswith(f"{record}:"):
             return slug

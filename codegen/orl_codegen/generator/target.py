@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, urlsplit
 
 from orl_codegen.errors import TargetError, printable
+from orl_codegen.generator.naming import KEYWORDS, snake
 
 KINDS = (
     "TARGET is one of: a catalog name (Owner/Name), the URL of a server (http://host:port), or a Python environment "
@@ -97,6 +98,12 @@ def words_of(record: str, chosen: str | None, variant: str | None = None) -> str
     if ":" in record or record.endswith(".py"):
         return record.partition(":")[2] or None
     return f"{record} {chosen}" if chosen else record
+
+
+def slug_of(words: str) -> str:
+    """The words as the name of the two files, which has to be the name of a module too."""
+    slug = snake(words) or "environment"
+    return f"environment_{slug}" if slug[0].isdigit() or slug in KEYWORDS else slug
 
 
 def _server_url(text: str) -> ServerURL:

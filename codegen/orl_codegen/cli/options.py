@@ -34,18 +34,22 @@ class Selection:
     whole: bool
 
 
-def environment_options(command: Command) -> Command:
-    """Options that say how an environment is asked and what its adapter is called. None stands for "not given"."""
-    for option in reversed(_ENVIRONMENT_OPTIONS):
+def asking_options(command: Command) -> Command:
+    """TARGETs, and the options that say how an environment is asked. None stands for "not given"."""
+    for option in reversed(_ASKING):
         command = option(command)
     return command
 
 
-_ENVIRONMENT_OPTIONS = [
+def environment_options(command: Command) -> Command:
+    """`asking_options`, and those that say where the files belong and what they are called."""
+    for option in reversed(_WRITING):
+        command = option(command)
+    return asking_options(command)
+
+
+_ASKING = [
     click.argument("targets", metavar="[TARGET]...", nargs=-1),
-    click.option(
-        "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder of the generated files."
-    ),
     click.option("--split", help="Split whose tasks are probed.  [default: train]"),
     click.option("--variant", metavar="NAME", help="Which environment of a server with several."),
     click.option("--task-tools/--no-task-tools", default=None, help="Whether to collect the tools of single tasks."),
@@ -70,9 +74,15 @@ _ENVIRONMENT_OPTIONS = [
         help="What to do with a tool that differs from task to task.  [default: widen]",
     ),
     click.option("--timeout", type=float, metavar="SECONDS", help="Longest wait for the server.  [default: 30]"),
+    click.option("--templates", metavar="DIR", help="Folder of Jinja2 templates to use instead of the shipped ones."),
+]
+
+_WRITING = [
+    click.option(
+        "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder of the generated files."
+    ),
     click.option("--name", metavar="SLUG", help="What the two files are called."),
     click.option("--class-name", metavar="NAME", help="What the adapter class is called."),
-    click.option("--templates", metavar="DIR", help="Folder of Jinja2 templates to use instead of the shipped ones."),
     click.option("--type-check/--no-type-check", default=None, help="Whether mypy must accept the module."),
 ]
 

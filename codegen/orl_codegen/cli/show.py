@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orl_codegen.cli.display import display
-from orl_codegen.cli.options import default_options, environment_options, job_of
+from orl_codegen.cli.options import asking_options, default_options, job_of
 from orl_codegen.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WIDTH = 100
 
 
 @click.command()
-@environment_options
+@asking_options
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
     """Show the tools of one TARGET, of a generated MODULE.py or of a SNAPSHOT.json, as the model will see them."""
@@ -27,7 +27,6 @@ def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
 
     if len(targets) != 1:
         raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py, or a SNAPSHOT.json.")
-    given.pop("output")
     tools = tools_of(_module(targets[0], quiet, given), targets[0])
     click.echo("\n\n".join(_lines(tool) for tool in tools) or "There are no tools: the model's plain answer is graded.")
 

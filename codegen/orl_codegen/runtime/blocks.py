@@ -8,9 +8,9 @@ from typing import Any, Literal
 from orl_codegen.errors import printable
 
 Images = Literal["pil", "placeholder", "drop"]
-IMAGES = ("pil", "placeholder", "drop")
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # what may be decoded: an environment chooses the bytes
+PLACEHOLDER = "[image]"
 
 
 class Blocks(list[dict[str, Any]]):
@@ -18,9 +18,6 @@ class Blocks(list[dict[str, Any]]):
 
     def __str__(self) -> str:
         return joined(block["text"] if block["type"] == "text" else PLACEHOLDER for block in self)
-
-
-PLACEHOLDER = "[image]"
 
 
 def rendered(blocks: Sequence[dict[str, Any]], images: Images) -> str | Blocks:

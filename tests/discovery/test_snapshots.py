@@ -206,3 +206,18 @@ def test_a_catalog_name_goes_to_the_platform_with_the_key(monkeypatch: pytest.Mo
         assert all("x-session-id" in request.headers for request in asked)
     assert (taken.target, taken.variant, len(taken.task_tools)) == ("Owner/Name", "made", 1)
     assert "platform-key" not in dump(taken)
+
+
+def test_a_toolset_brings_its_tools_into_the_sessions() -> None:
+    """--toolset opens the sessions with a built-in toolset: its tools are seen there, and the snapshot names it."""
+
+    class Boxed(environment(SHARED)):  # type: ignore[misc]
+        sandbox = object()  # asked for when the toolset is made, used only when a tool is called
+
+    with running(Boxed) as server:
+        taken = snapshot(server, toolset="codex")
+        with pytest.raises(ServerError, match="could not be opened to see its tools: ValueError: .*codx"):
+            snapshot(server, toolset="codx")
+        assert server.wait_for_sessions(0) == 0
+    assert taken.toolset == "codex" and len(taken.tools) == 2
+    assert taken.task_tools and all(tool.tasks == (0,) for tool in taken.task_tools)

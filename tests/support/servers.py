@@ -72,6 +72,8 @@ def serving_application(application: Application, latency: float = 0.0) -> Itera
 
     _let_servers_share_a_process()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+    # asyncio does this for the sockets that it makes itself; without it each call waits 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     running_server = RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
     async def recorded(scope: Scope, receive: Any, send: Any) -> None:

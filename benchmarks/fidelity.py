@@ -73,7 +73,7 @@ def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
     name, description = spec["name"], str(spec.get("description") or "")
     yield Fact("tool", name, shown.get("name") == name)
     if _words(description):
-        yield Fact("description", name, _tells(json.dumps(shown, ensure_ascii=False), description))
+        yield Fact("description", name, _tells(shown, description))
     schema = expand(spec.get("input_schema"), name)
     properties = shown.get("parameters", {}).get("properties", {})
     required = shown.get("parameters", {}).get("required", [])
@@ -125,7 +125,7 @@ def _facts_within(schema: Schema, view: Visible, where: str) -> Iterator[Fact]:
     if schema.facts.get("default") is not None:
         yield Fact("default", where, _states(view, text, schema.facts["default"]))
     if _words(schema.description):
-        yield Fact("description", where, _tells(text, schema.description))
+        yield Fact("description", where, _tells(view, schema.description))
     for key in object_keys(schema) if schema.kind == "object" else ():
         yield Fact("field", f"{where}.{key}", _states(view, text, key))
     for part in parts_of(schema):
@@ -141,11 +141,20 @@ def _states(view: Visible, text: str, value: Any) -> bool:
     return any(spelling in text for spelling in spellings | escaped)
 
 
-def _tells(text: str, prose: str) -> bool:
-    """Whether all but a few words of a text stand in another (headings such as `Args:` may go)."""
+def _tells(view: Any, prose: str) -> bool:
+    """Whether all but a few words of a text stand in what is shown (headings such as `Args:` may go)."""
     wanted = [word for word in _words(prose) if word not in {"args", "arguments", "parameters", "params"}]
-    have = set(_words(text.encode().decode("unicode_escape", "ignore"))) | set(_words(text))
+    have = set(_words("\n".join(_texts(view))))
     return sum(word in have for word in wanted) >= 0.95 * len(wanted)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for part in value for text in _texts(part))
+    else:
+        yield str(value)
 
 
 def _words(text: str) -> list[str]:

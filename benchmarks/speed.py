@@ -10,7 +10,6 @@ imported what they need by then; how long a generated module takes to import is 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import multiprocessing
 import os
@@ -194,12 +193,9 @@ def measure() -> Iterator[tuple[str, float, float, str, str]]:
 
 
 def main() -> None:
-    """Print the table; with `--json`, the figures."""
+    """Print the table."""
     warm_up()
     rows = list(measure())
-    if "--json" in sys.argv:
-        print(json.dumps([dict(zip(["what", "trl", "ours", "unit", "target"], row, strict=True)) for row in rows]))
-        return
     print(f"Server latency {1000 * LATENCY:.0f} ms, none where a set-up is waited for.\n")
     print("| | TRL | orl-codegen | ratio | target |\n|---|---:|---:|---:|---:|")
     for what, theirs, mine, unit, target in rows:

@@ -227,17 +227,17 @@ def test_a_server_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_outlives_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server forgets sessions that it has not heard of for a second; neither a thinking model nor a tool that takes
+    """The server forgets sessions that it has not heard of for a while; neither a thinking model nor a tool that takes
     longer than that loses its session."""
     from tests.environments.echo import Echo
 
     monkeypatch.setattr(session, "PING_EVERY", 0.2)
     with running(Echo) as server:
-        reap_after(server, 1.0)
+        reap_after(server, 1.5)
         rollout = adapter_of(server)
         rollout.reset()
         assert rollout.wait(seconds=2.5) == "waited"
-        time.sleep(1.5)
+        time.sleep(2)
         assert rollout.echo(text="word0") == "match"
         silent = adapter_of(server)
         monkeypatch.setattr(session, "PING_EVERY", 60)
@@ -275,7 +275,8 @@ def test_calls_on_one_session_stay_in_order(server: RunningServer) -> None:
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for number in range(8):
             pool.submit(rollout.step, number=number)
-            time.sleep(0.02)
+            while len(rollout.rewards) + len(rollout._turns._waiting) <= number:
+                time.sleep(0.001)
     assert rollout.last_output == "0 1 2 3 4 5 6 7"
     assert rollout.rewards == [0.5] * 8
     rollout._close()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from orl_codegen.runtime.loop import close_sessions
 from tests.environments.answers import Contest, Quiz, Riddle
 from tests.environments.echo import Echo, MoodyEcho, SlowEcho
 from tests.environments.pictures import Dialogue, Gallery
@@ -25,3 +26,4 @@ def server(shared_server: RunningServer) -> Iterator[RunningServer]:
     shared_server.requests.clear()
     yield shared_server
     assert shared_server.wait_for_sessions(0) == 0
+    close_sessions()  # waits for the last request of those that are closing, which is not the next test's

@@ -96,7 +96,8 @@ def _with_images(messages: list[JSON]) -> JSON:
     for message in _trl_messages(messages):
         content = []
         for block in message["content"]:
-            part = decoded(block) if block.get("type") == "image" else {"type": "text", "text": text_of([block])}
+            picture = block.get("type") == "image" and message["role"] != "tool"  # TRL fills in none in those
+            part = decoded(block) if picture else {"type": "text", "text": str(rendered([block], "placeholder"))}
             pictures += [part.pop("image")] if part["type"] == "image" else []
             content.append(part)
         prompt.append(message | {"content": content})
@@ -104,7 +105,7 @@ def _with_images(messages: list[JSON]) -> JSON:
 
 
 def _pictures(messages: list[JSON]) -> bool:
-    return any(block.get("type") == "image" for message in messages for block in message.get("blocks", ()))
+    return any(block.get("type") == "image" for message in messages for block in _blocks(message))
 
 
 def _trl_messages(messages: list[JSON]) -> list[JSON]:
@@ -117,11 +118,11 @@ def _turned(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[JSON]
     """One message of the wire. In TRL a tool's result is a message of its own, and calls are not in the content."""
     by_type: dict[str, list[JSON]] = {"tool_result": [], "tool_call": [], "reasoning": []}
     content: list[JSON] = []
-    for block in message.get("blocks") or ():
+    for block in _blocks(message):
         by_type.get(str(block.get("type")), content).append(block)
     for result in by_type["tool_result"]:
         call = str(result.get("tool_call_id"))
-        yield {"role": "tool", "name": names.get(call, ""), "content": result.get("blocks") or []}
+        yield {"role": "tool", "name": names.get(call, ""), "content": _blocks(result)}
     turned: JSON = {"role": str(message.get("role")), "content": content}
     if by_type["reasoning"]:
         turned["reasoning_content"] = text_of(by_type["reasoning"])
@@ -130,6 +131,12 @@ def _turned(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[JSON]
         turned["tool_calls"] = [_call(block) for block in by_type["tool_call"]]
     if content or len(turned) > 2 or not by_type["tool_result"]:
         yield turned
+
+
+def _blocks(holder: Mapping[str, Any]) -> list[JSON]:
+    """The blocks of a message or of a tool's result, whatever the server put there."""
+    blocks = holder.get("blocks")
+    return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
 
 
 def _call(block: Mapping[str, Any]) -> JSON:

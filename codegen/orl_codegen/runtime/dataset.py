@@ -156,18 +156,18 @@ def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     pictures = columns.pop("images", None)
-    table = {name: _column(name, values) for name, values in columns.items()}
+    table = {name: _column(values) for name, values in columns.items()}
     if pictures is None:
         return Dataset.from_dict(table)
     table["images"] = [[Image().encode_example(picture) for picture in row or ()] for row in pictures]
     return Dataset.from_dict(table).cast_column("images", [Image()])
 
 
-def _column(name: str, values: list[Any]) -> list[Any]:
-    from datasets import Dataset
+def _column(values: list[Any]) -> list[Any]:
+    import pyarrow  # type: ignore[import-untyped]
 
     try:
-        Dataset.from_dict({name: values})
-    except Exception:  # Arrow, NumPy and datasets each have errors of their own for this
+        pyarrow.array(values)
+    except Exception:  # it raises whatever the value made some converter raise
         return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
     return values

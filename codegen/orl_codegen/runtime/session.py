@@ -246,7 +246,10 @@ class Session:
         return rewards
 
     async def _until_open(self) -> None:
-        await asyncio.shield(asyncio.wrap_future(self.opening))
+        if self.opening.done():
+            self.opening.result()
+        else:
+            await asyncio.shield(asyncio.wrap_future(self.opening))
         if self._lost is not None:
             raise SessionError(self._lost)
 

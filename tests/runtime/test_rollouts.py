@@ -14,6 +14,7 @@ from PIL.Image import Image
 from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import RolloutError, SessionError, UsageError
 from orl_codegen.runtime import UNSET, session
+from orl_codegen.runtime.loop import close_sessions
 from orl_codegen.runtime.rewards import last_reward
 from orl_codegen.runtime.session import CallRefused
 from tests.runtime import adapters
@@ -36,6 +37,7 @@ def test_a_rollout_from_reset_to_reward(server: RunningServer) -> None:
     server.requests.clear()
     assert rollout.echo(text="word3") == "match"
     assert server.wait_for_sessions(0) == 0
+    close_sessions()  # waits for the session that is closing
     assert server.paths() == ["POST /echo/call", "POST /delete", "POST /delete_session"]
     assert (rollout.reward, rollout.rewards, rollout.finished) == (1.0, [1.0], True)
     assert (rollout.metadata, rollout.last_output, rollout.failure) == ([{"length": 5}], "match", None)

@@ -70,6 +70,11 @@ class EventLoop:
         """Close every session that is open."""
         await asyncio.gather(*(session.close() for session in list(self.sessions)), return_exceptions=True)
 
+    async def end(self) -> None:
+        """Close every session, then the connections that they used."""
+        await self.close_sessions()
+        await asyncio.gather(*(client.close() for client in self._clients.values()))
+
 
 def _workers() -> ThreadPoolExecutor:
     """Threads for what aiohttp cannot do on the loop. All of them are started now: Python 3.12 starts none at exit."""
@@ -104,6 +109,12 @@ def close_sessions() -> None:
             _current.submit(_current.close_sessions()).result(CLOSE_WITHIN)
 
 
+def _end() -> None:
+    if _current is not None:
+        with contextlib.suppress(TimeoutError):
+            _current.submit(_current.end()).result(CLOSE_WITHIN)
+
+
 def close_at_exit() -> None:
     """Make sure that the sessions close on SIGTERM, which only the main thread can arrange. May be called often."""
     global _previous
@@ -135,4 +146,4 @@ def _forget_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_in_child)
-threading._register_atexit(close_sessions)  # type: ignore[attr-defined]
+threading._register_atexit(_end)  # type: ignore[attr-defined]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +10,10 @@ from pathlib import Path
 from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import OrlCodegenError, SnapshotError, TargetError, printable
-from orl_codegen.generator import rendering, snapshot, writing
-from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator import reading, rendering, snapshot, writing
+from orl_codegen.generator.options import Job, Options, committed_slug
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.target import PythonClass, Target, parse_target, slug_of, words_of
+from orl_codegen.generator.target import PythonClass, Target, parse_target
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ class Committed:
         from orl_codegen.generator.pipeline import render_files
 
         options = replace(
-            self.options, name=self.slug, class_name=self.job.options.class_name or adapter_in(self.module or "")
+            self.options, name=self.slug, class_name=self.job.options.class_name or reading.class_of(self.module or "")
         )
         return render_files(taken, options)[f"{self.slug}.py"]
 
@@ -141,36 +139,16 @@ def shown_path(path: Path) -> str:
 
 def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
     """What is committed of each job: its files are called what its options or its target say, or as its snapshot is."""
-    targets = {path.stem: _target_in(path) for path in sorted(folder.glob("*.json"))}
-    return tuple(Committed(job, folder, _slug(job, targets)) for job in jobs)
-
-
-def _slug(job: Job, targets: Mapping[str, str]) -> str | None:
-    record = job.target.record
-    words = words_of(record, job.options.variant)
-    if job.options.name or words:
-        return job.options.name or slug_of(str(words))
-    if record.endswith(".py"):  # the snapshot names the class that was found in the file
-        return next((slug for slug, target in targets.items() if target.rpartition(":")[0] == record), None)
-    return next((slug for slug, target in targets.items() if target == record), None)
-
-
-def _target_in(path: Path) -> str:
-    """The target that a snapshot is of, also where it was edited by hand since."""
-    try:
-        content = json.loads(writing.read(path) or "")
-    except (ValueError, RecursionError):
-        return ""
-    target = content.get("target") if isinstance(content, dict) and "format" in content else None
-    return target if isinstance(target, str) else ""
+    targets = writing.targets(folder)
+    return tuple(Committed(job, folder, committed_slug(job, targets)) for job in jobs)
 
 
 def find_all(folder: Path) -> tuple[Committed, ...]:
     """What is committed in a folder, each environment with the target that its snapshot, or else its module, names."""
-    targets = {path.stem: _target_in(path) for path in sorted(folder.glob("*.json"))}
+    targets = writing.targets(folder)
     for slug, paths in writing.owned(folder).items():
         if folder / f"{slug}.py" in paths:
-            targets[slug] = targets.get(slug) or _environment_in(writing.read(folder / f"{slug}.py") or "")
+            targets[slug] = targets.get(slug) or reading.target_of(writing.read(folder / f"{slug}.py") or "")
     return tuple(
         Committed(Job(_target(target), Options(name=slug)), folder, slug)
         for slug, target in sorted(targets.items())
@@ -185,44 +163,3 @@ def _target(record: str) -> Target:
     except TargetError:
         place, _, name = record.rpartition(":")
         return PythonClass(place or name, name if place else None, Path.cwd())
-
-
-def _environment_in(module: str) -> str:
-    adapter = _adapter(module)
-    for node in ast.walk(adapter) if adapter else ():
-        if isinstance(node, ast.keyword) and node.arg == "target" and isinstance(node.value, ast.Constant):
-            return str(node.value.value)
-    return ""
-
-
-def adapter_in(module: str) -> str | None:
-    """The name of the adapter class in the text of a module."""
-    adapter = _adapter(module)
-    return adapter.name if adapter else None
-
-
-def lines_of(module: str) -> Mapping[str | None, int]:
-    """The line of each generated method by its wire name, and that of the adapter under None."""
-    adapter = _adapter(module)
-    if adapter is None:
-        return {}
-    lines: dict[str | None, int] = {None: adapter.lineno}
-    for node in adapter.body:
-        if isinstance(node, ast.FunctionDef):
-            lines |= {name: node.lineno for name in map(_wire_name, node.decorator_list) if name is not None}
-    return lines
-
-
-def _adapter(module: str) -> ast.ClassDef | None:
-    try:
-        body = ast.parse(module).body
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    return next((node for node in reversed(body) if isinstance(node, ast.ClassDef)), None)
-
-
-def _wire_name(decorator: ast.expr) -> str | None:
-    match decorator:
-        case ast.Call(func=ast.Name(id="tool"), args=[ast.Constant(value=str(name)), *_]):
-            return name
-    return None

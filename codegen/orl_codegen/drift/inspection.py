@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.commands import regenerate
-from orl_codegen.drift.committed import Committed, lines_of, shown_path
+from orl_codegen.drift.committed import Committed, shown_path
 from orl_codegen.drift.compare import compare
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import Policy
 from orl_codegen.drift.rules import Severity
 from orl_codegen.errors import OrlCodegenError, VerificationError, printable
 from orl_codegen.generator.options import Job
+from orl_codegen.generator.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from orl_codegen.drift.committed import lines_of
 from orl_codegen.errors import SnapshotError, printable
 from orl_codegen.generator import writing
+from orl_codegen.generator.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot, load
 
 _PATIENCE = 30.0

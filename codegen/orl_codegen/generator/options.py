@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.naming import BUILTINS, KEYWORDS, MODULE_NAMES
-from orl_codegen.generator.target import Target
+from orl_codegen.generator.target import Target, slug_of, words_of
 
 MAX_PROBES = 100_000
 
@@ -83,6 +83,23 @@ class Job:
 
     target: Target
     options: Options
+
+
+def committed_slug(job: Job, targets: Mapping[str, str]) -> str | None:
+    """What the files of a job are called, without asking its server; None where nothing tells.
+
+    Args:
+        job: The environment.
+        targets: The target of each snapshot that is committed, by slug: for where neither the options nor the target
+            of the job say it.
+    """
+    record = job.target.record
+    words = words_of(record, job.options.variant)
+    if job.options.name or words:
+        return job.options.name or slug_of(str(words))
+    if record.endswith(".py"):  # the snapshot names the class that was found in the file
+        return next((slug for slug, target in targets.items() if target.rpartition(":")[0] == record), None)
+    return next((slug for slug, target in targets.items() if target == record), None)
 
 
 def parse_probe(text: str) -> Probe:

@@ -5,7 +5,6 @@ Nothing here writes: `generate` and `check` differ only in what they do with the
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, printable
-from orl_codegen.generator import contract, snapshot, writing
+from orl_codegen.generator import contract, reading, snapshot, writing
 from orl_codegen.generator.contract import Contract
 from orl_codegen.generator.discovery import Progress, Silent, discover
 from orl_codegen.generator.naming import type_name, type_scope
-from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.options import Job, Options, committed_slug
 from orl_codegen.generator.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import slug_of, words_of
@@ -122,33 +121,26 @@ def committed(jobs: Sequence[Job], folder: Path) -> tuple[tuple[Snapshot, Option
         SnapshotError: There is none for a job, or it was edited by hand.
     """
     if jobs:
-        slugs = [committed_slug(job, folder) for job in jobs]
-        return tuple(
-            (load(folder, slug), replace(job.options, name=slug)) for slug, job in zip(slugs, jobs, strict=True)
-        )
+        targets = writing.targets(folder)
+        return tuple(_committed(job, folder, targets) for job in jobs)
     taken = snapshots_in(folder)
     if not taken:
         raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
     return tuple(
-        (found, Options(name=slug, class_name=_class_in(folder / f"{slug}.py"))) for slug, found in taken.items()
+        # The class in the module keeps its name, whatever it was given then.
+        (found, Options(name=slug, class_name=reading.class_of(writing.read(folder / f"{slug}.py") or "")))
+        for slug, found in taken.items()
     )
 
 
-def committed_slug(job: Job, folder: Path) -> str:
-    """What the files of a job are called, without asking its server.
-
-    Where neither the options nor the target say it, it is the snapshot in the folder that was taken of the target.
-    """
-    record = job.target.record
-    words = words_of(record, job.options.variant)
-    if job.options.name or words:
-        return job.options.name or slug_of(str(words))
-    for slug, found in snapshots_in(folder).items():
-        if found.target == record or found.target.startswith(f"{record}:"):
-            return slug
-    raise SnapshotError(
-        f"There is no snapshot of {printable(record)} in {printable(folder)}. Generate one first, without --offline."
-    )
+def _committed(job: Job, folder: Path, targets: Mapping[str, str]) -> tuple[Snapshot, Options]:
+    slug = committed_slug(job, targets)
+    if slug is None:
+        raise SnapshotError(
+            f"There is no snapshot of {printable(job.target.record)} in {printable(folder)}. Generate one first, "
+            "without --offline."
+        )
+    return load(folder, slug), replace(job.options, name=slug)
 
 
 def snapshots_in(folder: Path) -> dict[str, Snapshot]:
@@ -168,15 +160,6 @@ def load(folder: Path, slug: str) -> Snapshot:
     if text is None:
         raise SnapshotError(f"There is no snapshot {printable(path)}. Generate it first, without --offline.")
     return snapshot.load(text, printable(path))
-
-
-def _class_in(module: Path) -> str | None:
-    """The adapter's class in a module of ours, so that rendering it again does not rename it."""
-    try:
-        body = ast.parse(writing.read(module) or "").body
-    except (SyntaxError, ValueError):
-        return None
-    return next((node.name for node in reversed(body) if isinstance(node, ast.ClassDef)), None)
 
 
 def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:

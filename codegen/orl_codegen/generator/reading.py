@@ -1,10 +1,11 @@
-"""Read a rendered module back, without running it: the tools as the model will see them."""
+"""Read a rendered module back, without running it: whose it is, where its methods stand, what the model will see."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orl_codegen.errors import UsageError, printable
@@ -36,16 +37,53 @@ def tools_of(source: str, name: str = "the module") -> tuple[ShownTool, ...]:
     Raises:
         UsageError: The text is no module of orl-codegen.
     """
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        raise UsageError(f"{printable(name)} is no Python module.") from None
-    classes = [node for node in body if isinstance(node, ast.ClassDef)]
-    if not classes:
+    body = _statements(source)
+    if body is None:
+        raise UsageError(f"{printable(name)} is no Python module.")
+    adapter = _adapter(body)
+    if adapter is None:
         raise UsageError(f"{printable(name)} is no module of orl-codegen: it defines no adapter.")
-    adapter = _AtRunTime(body).visit(classes[-1])
+    return tuple(_tool(method, name) for method, name in _methods(_AtRunTime(body).visit(adapter)))
+
+
+def class_of(source: str) -> str | None:
+    """The name of the adapter class in a module of ours; None where there is none."""
+    adapter = _adapter(_statements(source))
+    return adapter.name if adapter else None
+
+
+def target_of(source: str) -> str:
+    """The target that a module of ours was made from, or an empty string."""
+    adapter = _adapter(_statements(source))
+    for node in ast.walk(adapter) if adapter else ():
+        if isinstance(node, ast.keyword) and node.arg == "target" and isinstance(node.value, ast.Constant):
+            return str(node.value.value)
+    return ""
+
+
+def lines_of(source: str) -> Mapping[str | None, int]:
+    """The line of each method of a module of ours by its wire name, and that of the adapter under None."""
+    adapter = _adapter(_statements(source))
+    if adapter is None:
+        return {}
+    return {None: adapter.lineno, **{name: method.lineno for method, name in _methods(adapter)}}
+
+
+def _statements(source: str) -> list[ast.stmt] | None:
+    try:
+        return ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _adapter(body: list[ast.stmt] | None) -> ast.ClassDef | None:
+    return next((node for node in reversed(body or ()) if isinstance(node, ast.ClassDef)), None)
+
+
+def _methods(adapter: ast.ClassDef) -> list[tuple[ast.FunctionDef, str]]:
+    """The methods that are tools, with their wire names."""
     methods = [node for node in adapter.body if isinstance(node, ast.FunctionDef)]
-    return tuple(_tool(node) for node in methods if _wire_name(node) is not None)
+    return [(method, name) for method in methods if (name := _wire_name(method)) is not None]
 
 
 class _AtRunTime(ast.NodeTransformer):
@@ -59,7 +97,7 @@ class _AtRunTime(ast.NodeTransformer):
         return ast.Name("dict") if node.id in self._nested else node
 
 
-def _tool(node: ast.FunctionDef) -> ShownTool:
+def _tool(node: ast.FunctionDef, name: str) -> ShownTool:
     text, lines = _parted(ast.get_docstring(node) or "")
     arguments = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     parameters = (
@@ -71,13 +109,14 @@ def _tool(node: ast.FunctionDef) -> ShownTool:
         )
         for argument, default in arguments
     )
-    return ShownTool(_wire_name(node) or node.name, node.lineno, text, tuple(parameters))
+    return ShownTool(name, node.lineno, text, tuple(parameters))
 
 
 def _wire_name(node: ast.FunctionDef) -> str | None:
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant):
-            return str(decorator.args[0].value)
+        match decorator:
+            case ast.Call(func=ast.Name(id="tool"), args=[ast.Constant(value=str(name)), *_]):
+                return name
     return None
 
 

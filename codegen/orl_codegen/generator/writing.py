@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
@@ -96,6 +97,20 @@ def owned(folder: Path) -> dict[str, list[Path]]:
         if path.is_file() and _is_ours(path):
             found.setdefault(path.stem, []).append(path)
     return found
+
+
+def targets(folder: Path) -> dict[str, str]:
+    """The target of each snapshot in a folder, by slug, also where one was edited by hand; empty for other JSON."""
+    return {path.stem: _target(path) for path in sorted(folder.glob("*.json"))}
+
+
+def _target(path: Path) -> str:
+    try:
+        content = json.loads(read(path) or "")
+    except (ValueError, RecursionError):
+        return ""
+    target = content.get("target") if isinstance(content, dict) and "format" in content else None
+    return target if isinstance(target, str) else ""
 
 
 def unclaimed(folder: Path, slugs: Collection[str]) -> tuple[Change, ...]:

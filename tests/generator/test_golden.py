@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,8 @@ from orl_codegen.generator.rendering import render
 from orl_codegen.generator.verification import audit, type_check
 from orl_codegen.runtime import RolloutAdapter
 from tests.generator import golden
+
+ROOT = Path(__file__).parents[2]
 
 ACCEPTED = [case for case in golden.CASES if not (golden.FOLDER / case / "error.txt").exists()]
 
@@ -48,6 +53,18 @@ def test_every_tool_is_one_that_trl_finds(case: str) -> None:
 def test_the_golden_modules_type_check() -> None:
     """mypy --strict accepts every golden module."""
     type_check({f"{case.replace('-', '_')}.py": _module(case) for case in ACCEPTED})
+
+
+def test_pyright_accepts_the_modules(tmp_path: Path) -> None:
+    """So does pyright, in its strict mode, and the committed adapters of the bundled environments as well."""
+    for case in ACCEPTED:
+        (tmp_path / f"{case.replace('-', '_')}.py").write_text(_module(case), "utf-8")
+    for path in (ROOT / "generated").glob("*.py"):
+        (tmp_path / path.name).write_text(path.read_text("utf-8"), "utf-8")
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict", "pythonVersion": "3.11"}')
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    report = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert report.returncode == 0, report.stdout
 
 
 @pytest.mark.parametrize("case", ACCEPTED)

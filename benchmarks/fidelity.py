@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orl_codegen.generator.annotations import object_keys
-from orl_codegen.generator.contract import build
-from orl_codegen.generator.rendering import render
-from orl_codegen.generator.schema import Schema, expand
+from orl_codegen.generator.contract.annotations import object_keys
+from orl_codegen.generator.contract.contract import build
+from orl_codegen.generator.contract.schema import Schema, expand
+from orl_codegen.generator.contract.wording import parts_of
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
-from orl_codegen.generator.wording import parts_of
 from tests.generator import golden
 
 Spec = dict[str, Any]

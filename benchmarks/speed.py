@@ -155,8 +155,8 @@ def run_python(source: str, folder: str) -> None:
 
 
 def _module_of(count: int) -> str:
-    from orl_codegen.generator.contract import build
-    from orl_codegen.generator.rendering import render
+    from orl_codegen.generator.contract.contract import build
+    from orl_codegen.generator.output.rendering import render
     from orl_codegen.generator.snapshot import Snapshot
 
     properties = {

@@ -11,8 +11,8 @@ import pytest
 from openreward.environments import Server
 
 from orl_codegen.errors import ServerError, TargetError, UsageError
-from orl_codegen.generator import wire
-from orl_codegen.generator.discovery import take_snapshot
+from orl_codegen.generator.discovery import wire
+from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import MAX_PROBES, Options, parse_probe
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, slug_of, words_of
 from tests.support.applications import answering, hanging, respond

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orl_codegen.errors import ServerError
-from orl_codegen.generator.discovery import take_snapshot
+from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import Options, parse_probe
 from orl_codegen.generator.snapshot import Snapshot, dump, load
 from orl_codegen.generator.target import parse_target

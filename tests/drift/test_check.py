@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from orl_codegen.drift.rules import RULES
-from orl_codegen.generator import rendering, snapshot
+from orl_codegen.generator import snapshot
+from orl_codegen.generator.output import rendering
 from tests.drift.conftest import configure
 from tests.support.cli import Outcome, orl_codegen
 from tests.support.servers import RunningServer

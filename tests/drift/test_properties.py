@@ -14,10 +14,10 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from orl_codegen.drift.compare import compare
+from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.policy import Policy
 from orl_codegen.errors import SchemaError, printable
-from orl_codegen.generator.contract import build
+from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.snapshot import Snapshot
 from tests.drift.cases import snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orl_codegen.drift.compare import compare
+from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.rules import RULES
 from tests.drift.cases import Case, cases
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from orl_codegen.errors import OrlCodegenError
-from orl_codegen.generator.contract import Contract, build
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.contract.contract import Contract, build
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.runtime import RolloutAdapter
 

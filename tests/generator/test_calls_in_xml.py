@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orl_codegen.generator.contract import build
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.contract.contract import build
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
 from tests.generator import golden
 from tests.support.grpo import tokenizer

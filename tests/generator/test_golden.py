@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orl_codegen.generator.contract import Contract, Tool
-from orl_codegen.generator.rendering import render
-from orl_codegen.generator.verification import audit, type_check
+from orl_codegen.generator.contract.contract import Contract, Tool
+from orl_codegen.generator.output.rendering import render
+from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.runtime import RolloutAdapter
 from tests.generator import golden
 

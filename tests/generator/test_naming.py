@@ -10,7 +10,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orl_codegen.generator.naming import (
+from orl_codegen.generator.contract.naming import (
     ADAPTER_MEMBERS,
     BUILTINS,
     MODULE_NAMES,
@@ -21,7 +21,7 @@ from orl_codegen.generator.naming import (
     type_name,
     type_scope,
 )
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.runtime import RolloutAdapter
 from tests.generator import golden
 

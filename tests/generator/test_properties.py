@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from orl_codegen.errors import SchemaError
-from orl_codegen.generator import docstring
-from orl_codegen.generator.contract import Contract, build
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.contract import docstring
+from orl_codegen.generator.contract.contract import Contract, build
+from orl_codegen.generator.output.rendering import render
+from orl_codegen.generator.output.verification import audit
 from orl_codegen.generator.snapshot import Snapshot, dump, load
-from orl_codegen.generator.verification import audit
 from orl_codegen.runtime import UNSET
 from tests.generator import golden, specs
 from tests.support.transformers_versions import JSON_SCHEMA_MAKERS, OLDEST

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from transformers.utils import get_json_schema
 
-from orl_codegen.generator.contract import build
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.contract.contract import build
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
 from tests.generator import golden
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orl_codegen.errors import UsageError, VerificationError
-from orl_codegen.generator.rendering import render, shipped_templates
-from orl_codegen.generator.verification import audit, type_check
+from orl_codegen.generator.output.rendering import render, shipped_templates
+from orl_codegen.generator.output.verification import audit, type_check
 from tests.generator import golden
 
 CHANGES = {

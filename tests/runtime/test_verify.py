@@ -12,8 +12,8 @@ import pytest
 
 from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import SchemaDrift
-from orl_codegen.generator.contract import build
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.contract.contract import build
+from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
 from orl_codegen.runtime import session
 from tests.support.environments import environment, spec

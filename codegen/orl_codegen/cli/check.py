@@ -126,7 +126,7 @@ def settings(config: Config, profile: Profile | None, fail_on: Severity | None) 
 def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]:
     """The environments, and the files of ours that belong to none of them."""
     from orl_codegen.drift.committed import find, find_all
-    from orl_codegen.generator import writing
+    from orl_codegen.generator.output import writing
 
     if selection.jobs:
         environments = find(selection.jobs, selection.folder)

@@ -17,7 +17,7 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
 
     Exit status 0: no drift; 1: drift; 2: a snapshot could not be read.
     """
-    from orl_codegen.drift.compare import compare
+    from orl_codegen.drift.comparison.compare import compare
     from orl_codegen.drift.findings import Checked, Comparison, Report
     from orl_codegen.drift.sources import read_snapshot
     from orl_codegen.generator.config import find_config

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from orl_codegen.generator.contract import Note
+    from orl_codegen.generator.contract.contract import Note
     from orl_codegen.generator.pipeline import Adapter
 
 SHOWN_NOTES = 5

@@ -49,7 +49,8 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
 def _generate(
     selection: Selection, *, dry_run: bool, show_diff: bool, quiet: bool, verbose: bool, offline: bool, prune: bool
 ) -> int:
-    from orl_codegen.generator import pipeline, writing
+    from orl_codegen.generator import pipeline
+    from orl_codegen.generator.output import writing
 
     folder = selection.folder
     with display(quiet) as shown:

@@ -13,7 +13,7 @@ from orl_codegen.cli.options import asking_options, default_options, job_of
 from orl_codegen.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from orl_codegen.generator.reading import ShownTool
+    from orl_codegen.generator.output.reading import ShownTool
 
 WIDTH = 100
 
@@ -23,7 +23,7 @@ WIDTH = 100
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
     """Show the tools of one TARGET, of a generated MODULE.py or of a SNAPSHOT.json, as the model will see them."""
-    from orl_codegen.generator.reading import tools_of
+    from orl_codegen.generator.output.reading import tools_of
 
     if len(targets) != 1:
         raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py, or a SNAPSHOT.json.")
@@ -33,8 +33,9 @@ def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
 
 def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
     """The source of the module that is asked for, rendered where it does not exist yet."""
-    from orl_codegen.generator import pipeline, snapshot, writing
-    from orl_codegen.generator.rendering import BANNER
+    from orl_codegen.generator import pipeline, snapshot
+    from orl_codegen.generator.output import writing
+    from orl_codegen.generator.output.rendering import BANNER
 
     path = Path(text)
     if path.suffix == ".json":
@@ -49,7 +50,7 @@ def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
 
 
 def _existing(path: Path) -> str:
-    from orl_codegen.generator import writing
+    from orl_codegen.generator.output import writing
 
     text = writing.read(path)
     if text is None:

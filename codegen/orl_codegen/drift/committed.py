@@ -10,8 +10,9 @@ from pathlib import Path
 from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import OrlCodegenError, SnapshotError, TargetError, printable
-from orl_codegen.generator import reading, rendering, snapshot, writing
+from orl_codegen.generator import snapshot
 from orl_codegen.generator.options import Job, Options, committed_slug
+from orl_codegen.generator.output import reading, rendering, writing
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.commands import regenerate
 from orl_codegen.drift.committed import Committed, shown_path
-from orl_codegen.drift.compare import compare
+from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import Policy
 from orl_codegen.drift.rules import Severity
 from orl_codegen.errors import OrlCodegenError, VerificationError, printable
 from orl_codegen.generator.options import Job
-from orl_codegen.generator.reading import lines_of
+from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from orl_codegen.generator.discovery import Progress
+    from orl_codegen.generator.discovery.discovery import Progress
 
 MODULE = "module ↔ snapshot"
 LIVE = "snapshot ↔ live"
@@ -80,7 +80,7 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     """The live snapshot of each environment whose committed one can be read, or the error that there was instead."""
     import asyncio
 
-    from orl_codegen.generator.discovery import discover
+    from orl_codegen.generator.discovery.discovery import discover
 
     async def ask(environment: Committed) -> Live:
         if environment.snapshot is None:
@@ -152,7 +152,7 @@ def _types(environment: Committed, how: How, judge: _Judge) -> Comparison:
 
 
 def _type_errors(name: str, module: str) -> Iterator[Change]:
-    from orl_codegen.generator.verification import type_check
+    from orl_codegen.generator.output.verification import type_check
 
     try:
         type_check({f"{name}.py": module})

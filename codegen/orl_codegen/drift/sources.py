@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from orl_codegen.errors import SnapshotError, printable
-from orl_codegen.generator import writing
-from orl_codegen.generator.reading import lines_of
+from orl_codegen.generator.output import writing
+from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot, load
 
 _PATIENCE = 30.0

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.generator.naming import BUILTINS, KEYWORDS, MODULE_NAMES
+from orl_codegen.generator.contract.naming import BUILTINS, KEYWORDS, MODULE_NAMES
 from orl_codegen.generator.target import Target, slug_of, words_of
 
 MAX_PROBES = 100_000

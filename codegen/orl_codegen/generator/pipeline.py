@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, printable
-from orl_codegen.generator import contract, reading, snapshot, writing
-from orl_codegen.generator.contract import Contract
-from orl_codegen.generator.discovery import Progress, Silent, discover
-from orl_codegen.generator.naming import type_name, type_scope
+from orl_codegen.generator import snapshot
+from orl_codegen.generator.contract import contract
+from orl_codegen.generator.contract.contract import Contract
+from orl_codegen.generator.contract.naming import type_name, type_scope
+from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
 from orl_codegen.generator.options import Job, Options, committed_slug
-from orl_codegen.generator.rendering import render
+from orl_codegen.generator.output import reading, writing
+from orl_codegen.generator.output.rendering import render
+from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import slug_of, words_of
-from orl_codegen.generator.verification import audit, type_check
 
 T = TypeVar("T")
 

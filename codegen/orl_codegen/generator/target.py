@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, urlsplit
 
 from orl_codegen.errors import TargetError, printable
-from orl_codegen.generator.naming import KEYWORDS, snake
+from orl_codegen.generator.contract.naming import KEYWORDS, snake
 
 KINDS = (
     "TARGET is one of: a catalog name (Owner/Name), the URL of a server (http://host:port), or a Python environment "

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orl_codegen.generator.annotations import is_literal, object_keys
-from orl_codegen.generator.schema import Schema
+from orl_codegen.generator.contract.annotations import is_literal, object_keys
+from orl_codegen.generator.contract.schema import Schema
 
 IN_WORDS = frozenset(
     "description title default example examples format pattern minimum maximum exclusiveMinimum exclusiveMaximum "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.pairs import Pair, differs, facts
-from orl_codegen.generator.schema import Schema
+from orl_codegen.drift.comparison.pairs import Pair, differs, facts
+from orl_codegen.generator.contract.schema import Schema
 
 Changes = Iterator[Change]
 

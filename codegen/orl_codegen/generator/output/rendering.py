@@ -10,15 +10,14 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orl_codegen import __version__
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.generator import docstring
-from orl_codegen.generator.annotations import NestedType
-from orl_codegen.generator.contract import Contract, Parameter, Tool
+from orl_codegen.generator.contract import docstring
+from orl_codegen.generator.contract.annotations import NestedType
+from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -73,7 +72,7 @@ def render(contract: Contract, slug: str, templates: Path | None = None) -> str:
 
 def shipped_templates() -> Path:
     """The templates inside the installed package, or else those of the checkout."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     packaged = package / "templates"
     return packaged if packaged.is_dir() else package.parents[1] / "templates"
 
@@ -110,7 +109,6 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-@cache
 def _jinja(templates: Path | None) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

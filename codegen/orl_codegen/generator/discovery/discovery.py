@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from orl_codegen.errors import OrlCodegenError, ServerError, printable
-from orl_codegen.generator import wire
-from orl_codegen.generator.connection import Refused, Server, bounded, connected, first_cause, served
+from orl_codegen.generator.discovery import wire
+from orl_codegen.generator.discovery.connection import Refused, Server, bounded, connected, first_cause, served
 from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.snapshot import Snapshot, TaskTool

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.pairs import Pair, differs, identity
+from orl_codegen.drift.comparison.pairs import Pair, differs, identity
 
 Changes = Iterator[Change]
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import SchemaError, printable
+from orl_codegen.generator.contract.schema import EMPTY, Schema, expand, union_of
 from orl_codegen.generator.json_values import distinct, same
-from orl_codegen.generator.schema import EMPTY, Schema, expand, union_of
 from orl_codegen.generator.snapshot import Snapshot
 
 MAX_TOOLS = 2_000

@@ -16,7 +16,7 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import unquote
 
 from orl_codegen.errors import SchemaError, printable
-from orl_codegen.generator.allof import merge_all
+from orl_codegen.generator.contract.allof import merge_all
 from orl_codegen.generator.json_values import distinct, json_type
 
 Kind = Literal[

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orl_codegen.errors import OutputError, SnapshotError, printable
 from orl_codegen.generator import snapshot
-from orl_codegen.generator.rendering import BANNER
+from orl_codegen.generator.output.rendering import BANNER
 
 
 @dataclass(frozen=True)

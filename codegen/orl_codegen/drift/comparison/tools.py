@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from orl_codegen.drift.annotations import compare_description
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.pairs import Pair, differs, likeness, renames
-from orl_codegen.drift.schemas import compare_schemas
+from orl_codegen.drift.comparison.annotations import compare_description
+from orl_codegen.drift.comparison.pairs import Pair, differs, likeness, renames
+from orl_codegen.drift.comparison.schemas import compare_schemas
 from orl_codegen.errors import SchemaError
-from orl_codegen.generator.merging import MergedTool, merged_tool, tool_names
-from orl_codegen.generator.naming import method_names, parameter_names
+from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
+from orl_codegen.generator.contract.naming import method_names, parameter_names
+from orl_codegen.generator.contract.suspicion import suspicious
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
-from orl_codegen.generator.suspicion import suspicious
 
 Changes = Iterator[Change]
 Tools = Mapping[str, MergedTool]

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.tools import specs
-from orl_codegen.generator.merging import tool_names
+from orl_codegen.drift.comparison.tools import specs
+from orl_codegen.generator.contract.merging import tool_names
 from orl_codegen.generator.snapshot import Snapshot
 
 UNSEEN = frozenset(
@@ -37,7 +37,7 @@ def compare_texts(old: Snapshot, new: Snapshot, changes: Iterable[Change], allow
 
 
 def _texts(snapshot: Snapshot, allow_partial: bool) -> dict[str, str]:
-    from orl_codegen.generator.contract import build  # needs what makes types, which takes a second to import
+    from orl_codegen.generator.contract.contract import build  # needs what makes types, which takes a second to import
 
     tools = build(snapshot, allow_partial=allow_partial).tools
     return {tool.wire_name: _DEFINITION.sub("#", tool.docstring) for tool in tools}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.errors import ServerError, UsageError, printable
-from orl_codegen.generator import wire
+from orl_codegen.generator.discovery import wire
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, Target
 from orl_codegen.runtime.endpoint import Endpoint, endpoint

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.pairs import Pair, differs, facts
-from orl_codegen.generator.schema import Schema
+from orl_codegen.drift.comparison.pairs import Pair, differs, facts
+from orl_codegen.generator.contract.schema import Schema
 
 Changes = Iterator[Change]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.texts import compare_texts
-from orl_codegen.drift.tools import compare_tools
+from orl_codegen.drift.comparison.texts import compare_texts
+from orl_codegen.drift.comparison.tools import compare_tools
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
 
 Changes = Iterator[Change]

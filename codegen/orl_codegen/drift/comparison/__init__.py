@@ -1,0 +1,1 @@
+"""`(Snapshot, Snapshot) -> Changes`; `compare` is the table of contents."""

@@ -1,0 +1,1 @@
+"""`Target -> Snapshot -> Contract -> {path: source} -> files`; `pipeline` is the table of contents."""

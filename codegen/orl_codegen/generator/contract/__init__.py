@@ -1,0 +1,1 @@
+"""`Snapshot -> Contract`: what a server said, worked out for Python."""

@@ -1,0 +1,1 @@
+"""`Target -> Snapshot`: what a server says of its tools."""

@@ -1,0 +1,1 @@
+"""`Contract -> {path: source} -> files`, and the way back."""

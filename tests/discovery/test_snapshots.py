@@ -173,13 +173,22 @@ def test_a_secret_reaches_the_session_and_nothing_else(monkeypatch: pytest.Monke
     assert "hunter2" not in dump(taken)
 
 
-def test_a_server_that_repeats_a_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the server was told in confidence must not be committed with a description, nor shown in an error."""
-    monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
-    with running(environment([spec("leaky", "Uses the key hunter2-hunter2.")])) as server:
+@pytest.mark.parametrize("secret", ["hunter2-hunter2", 'p\u00e4ss"w\u00f6rd\\\n', "20261129"])
+@pytest.mark.parametrize("place", ["description", "key", "default", "repr"])
+def test_a_server_that_repeats_a_secret_is_refused(monkeypatch: pytest.MonkeyPatch, secret: str, place: str) -> None:
+    """What the server was told in confidence must not be committed with any part of a spec, nor shown in an error."""
+    monkeypatch.setenv("MY_KEY", secret)
+    default = int(secret) if secret.isdecimal() else secret
+    leaky = {
+        "description": spec("leaky", f"Uses the key {secret}."),
+        "key": spec("leaky", **{secret: {"type": "string"}}),
+        "default": spec("leaky", key={"default": default}),
+        "repr": spec("leaky", f"Uses the key {secret!r}."),
+    }
+    with running(environment([leaky[place]])) as server:
         with pytest.raises(ServerError, match="puts the value of a secret or a key") as raised:
             snapshot(server, secrets={"SOME_KEY": "MY_KEY"})
-        assert "hunter2" not in str(raised.value)
+        assert secret[:3] not in str(raised.value).replace(server.url, "")
 
 
 def test_user_info_is_used_but_never_recorded() -> None:

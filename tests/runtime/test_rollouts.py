@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import gc
+import json
 import pickle
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from PIL.Image import Image
@@ -387,6 +391,24 @@ def test_no_error_quotes_a_secret(
         shown += repr(error)
         error = error.__cause__ or error.__context__
     assert "***" in shown and "hush" not in shown and "top-secret" not in shown
+
+
+@pytest.mark.parametrize("secret", ['p\u00e4ss"w\u00f6rd', "it's\\so\n", '"a\'b"', "\U0001f511/+ ="])
+@pytest.mark.parametrize("quoted", [str, repr, json.dumps, partial(json.dumps, ensure_ascii=False), quote, quote_plus])
+def test_a_secret_is_found_however_it_is_quoted(secret: str, quoted: Callable[[str], str]) -> None:
+    """As it is, as Python, JSON or a URL spells it, and in text that was quoted once more."""
+    there = OpenRewardSpec(adapters.Vault, base_url="http://127.0.0.1:1", secrets={"TOKEN": secret})._plan.endpoint
+    for text in (quoted(secret), repr({"key": quoted(secret)}), json.dumps(repr(quoted(secret)))):
+        assert not set(there.redacted(text)) - set("*\"'\\ {key:}")
+
+
+def test_an_exception_shows_no_secret_with_quotes_in_it(server: RunningServer) -> None:
+    """The environment's own message holds its repr."""
+    secret = 'p\u00e4ss"w\u00f6rd\\\n'
+    rollout = adapter_of(server, adapters.Vault, secrets={"TOKEN": secret})
+    rollout.reset()
+    rollout.trip()
+    assert "{'TOKEN': '***'}" in rollout.failure
 
 
 def test_a_built_in_toolset(server: RunningServer) -> None:

@@ -6,10 +6,12 @@ A URL is reached at that URL alone, whatever the environment variables say, and 
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.runtime.tools import Environment
@@ -51,10 +53,10 @@ class Endpoint:
         return {"X-Secrets": build_secrets_header(secrets)} if secrets else {}
 
     def redacted(self, text: str) -> str:
-        """Text of the server or of a library, without the key, the secrets and the password that it may quote."""
-        for value in self._confidential():
-            text = text.replace(value, "***")
-        return text
+        """Text of the server or of a library, without the key, the secrets and the password that it may quote: as they
+        are, or as a Python literal, in JSON or in a URL, however often escaped."""
+        values = self._confidential()
+        return re.sub("|".join(map(_quoted, values)), "***", text) if values else text
 
     def describe(self, error: BaseException) -> str:
         """An exception of a request, in one line that is safe to show."""
@@ -75,8 +77,24 @@ class Endpoint:
 
     def _confidential(self) -> list[str]:
         values = [secret if isinstance(secret, str) else secret[0] for secret in self.secrets.values()]
-        values += [self.api_key or "", urlsplit(self.url).password or ""]
-        return sorted(filter(None, values), key=len, reverse=True)
+        password = urlsplit(self.url).password or ""
+        return sorted(filter(None, {*values, self.api_key, password, unquote(password)}), key=len, reverse=True)
+
+
+def _quoted(value: str) -> str:
+    """A pattern for a value that other text quotes."""
+    return "".join(map(_spelled, value))
+
+
+def _spelled(character: str) -> str:
+    """A pattern for one character in any spelling. Text that is escaped twice has more backslashes, nothing else."""
+    octets = character.encode("utf-8", "surrogatepass")
+    escaped = {character.encode("unicode_escape").decode(), json.dumps(character)[1:-1], repr(octets)[2:-1]}
+    if not character.isalnum():
+        escaped.add("\\" + character)
+    escaped |= {quote(octets, safe=""), quote_plus(octets)}
+    spellings = {r"\\+".join(map(re.escape, re.split(r"\\+", text))) for text in escaped}
+    return f"(?:{re.escape(character)}|(?i:{'|'.join(sorted(spellings, key=len, reverse=True))}))"
 
 
 def endpoint(

@@ -7,9 +7,8 @@ side, a bounded number at a time, asked for their tools, and closed again on eve
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -224,9 +223,21 @@ def _refuse_nothing(server: Server, snapshot: Snapshot) -> None:
 
 def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:
     """A snapshot is committed: what the server was told in confidence must not come back in it."""
-    said = json.dumps([*snapshot.tools, *(tool.spec for tool in snapshot.task_tools), snapshot.terminal_tool])
-    if server.endpoint.redacted(said) != said:
+    said = (snapshot.variant, snapshot.splits, snapshot.tools, snapshot.task_tools, snapshot.terminal_tool)
+    if any(server.endpoint.redacted(text) != text for text in _texts(said)):
         raise ServerError(
             f"{server.shown} puts the value of a secret or a key into what it says about its tools, and a "
             "snapshot is made to be committed. Mend the environment."
         )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every scalar in a value, keys included, as the text that it is; JSON would escape what it is searched for."""
+    if isinstance(value, TaskTool):
+        yield from _texts(value.spec)
+    elif isinstance(value, Mapping):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+    elif isinstance(value, (list, tuple)):
+        yield from (text for part in value for text in _texts(part))
+    else:
+        yield str(value)

@@ -105,6 +105,13 @@ def test_offline_renders_again_what_is_committed(server: RunningServer) -> None:
     assert named.status == 2 and "does not match its digest" in named.err
 
 
+def test_options_hold_offline_where_only_a_folder_is_named(server: RunningServer) -> None:
+    """`generate --offline -o DIR` takes the options of the command line for every snapshot in the folder."""
+    orl_codegen(server.url, "-o", "out", "-q")
+    outcome = orl_codegen("generate", "--offline", "-o", "out", "--templates", "nowhere")
+    assert outcome.status == 2 and "nowhere is no folder" in outcome.err
+
+
 def test_an_environment_with_a_terminal_tool_alone() -> None:
     """No tools is no error where the plain answer is graded."""
     terminal = TerminalToolSpec(name="submit", arg="answer")

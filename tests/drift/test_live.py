@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orl_codegen.generator.snapshot import dump, load
 from tests.drift.conftest import configure
 from tests.support.applications import answering, hanging
 from tests.support.cli import orl_codegen
@@ -115,3 +117,17 @@ def test_the_others_are_checked_all_the_same(project: Path, pantry: Any) -> None
     outcomes = [[one["outcome"] for one in entry["comparisons"]] for entry in json.loads(outcome.out)["environments"]]
     assert outcome.status == 2
     assert outcomes == [["same", "same", "same"], ["same", "failed", "same"]]
+
+
+def test_options_count_where_only_a_folder_is_named(project: Path) -> None:
+    """Without TARGET and configured environments, the command line and the project's defaults hold for every file."""
+    with serving_application(hanging()) as server:
+        path = project / "generated/pantry.json"
+        path.write_text(dump(replace(load(path.read_text("utf-8")), target=server.url)), "utf-8")
+        (project / "pyproject.toml").write_text("[tool.orl-codegen]\ntype-check = false\n")
+        began = time.monotonic()
+        outcome = orl_codegen("check", "-o", "generated", "--timeout", "1")
+        assert outcome.status == 2 and "1 second" in outcome.err and time.monotonic() - began < 10
+        assert "switched off" in outcome.out
+    outcome = orl_codegen("check", "-o", "generated", "--secret", "A=NOPE_UNSET")
+    assert outcome.status == 2 and "the secret A is not set" in outcome.err

@@ -134,7 +134,7 @@ def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]
             return environments, []
         slugs = [environment.slug for environment in environments if environment.slug]
         return environments, [change.path for change in writing.unclaimed(selection.folder, slugs)]
-    environments = find_all(selection.folder)
+    environments = find_all(selection.folder, selection.defaults)
     if not environments:
         raise UsageError(
             f"There is nothing to check: no TARGET, no environments in [tool.orl-codegen] of pyproject.toml, and no "

@@ -54,7 +54,9 @@ def _generate(
 
     folder = selection.folder
     with display(quiet) as shown:
-        adapters = pipeline.generate(selection.jobs, folder, offline=offline, progress=shown.of)
+        adapters = pipeline.generate(
+            selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
+        )
         files = {name: text for adapter in adapters for name, text in adapter.files.items()}
         changes = writing.changes(folder, files)
         if prune:

@@ -25,12 +25,14 @@ class Selection:
         jobs: The environments.
         folder: The folder of the generated files.
         config: The configuration of the project.
+        defaults: The options of an environment that is known by its files only.
         whole: Whether the jobs are all of the configuration, so that a file of ours beyond them belongs to nobody.
     """
 
     jobs: tuple[Job, ...]
     folder: Path
     config: Config
+    defaults: Options
     whole: bool
 
 
@@ -111,7 +113,8 @@ def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = Tr
     if folder is None:
         raise UsageError("Say where the files belong: -o DIR, or `output` in [tool.orl-codegen] of pyproject.toml.")
     jobs = [Job(job.target, override(job.options, options, Path.cwd())) for job in jobs]
-    return Selection(tuple(jobs), folder, config, whole=not targets)
+    defaults = override(config.defaults, options, Path.cwd())
+    return Selection(tuple(jobs), folder, config, defaults, whole=not targets)
 
 
 def job_of(text: str, **given: Any) -> Job:

@@ -144,14 +144,14 @@ def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
     return tuple(Committed(job, folder, committed_slug(job, targets)) for job in jobs)
 
 
-def find_all(folder: Path) -> tuple[Committed, ...]:
+def find_all(folder: Path, options: Options) -> tuple[Committed, ...]:
     """What is committed in a folder, each environment with the target that its snapshot, or else its module, names."""
     targets = writing.targets(folder)
     for slug, paths in writing.owned(folder).items():
         if folder / f"{slug}.py" in paths:
             targets[slug] = targets.get(slug) or reading.target_of(writing.read(folder / f"{slug}.py") or "")
     return tuple(
-        Committed(Job(_target(target), Options(name=slug)), folder, slug)
+        Committed(Job(_target(target), replace(options, name=slug)), folder, slug)
         for slug, target in sorted(targets.items())
         if target
     )

@@ -53,7 +53,12 @@ class Adapter:
 
 
 def generate(
-    jobs: Sequence[Job], folder: Path, *, offline: bool = False, progress: Callable[[Job], Progress] | None = None
+    jobs: Sequence[Job],
+    folder: Path,
+    *,
+    offline: bool = False,
+    defaults: Options | None = None,
+    progress: Callable[[Job], Progress] | None = None,
 ) -> tuple[Adapter, ...]:
     """Make the adapters of all jobs, or none.
 
@@ -61,12 +66,13 @@ def generate(
         jobs: The environments. Offline, an empty sequence stands for every snapshot in the folder.
         folder: Where the files belong. Only read here, and only when offline.
         offline: Take the committed snapshots instead of asking the servers.
+        defaults: The options of a snapshot in the folder, where no job has its own.
         progress: Gives each job the display to report to.
 
     Raises:
         OrlCodegenError: Any of its subclasses; where several targets fail, the message has a line for each.
     """
-    taken = committed(jobs, folder) if offline else take_snapshots(jobs, progress or (lambda job: Silent()))
+    taken = committed(jobs, folder, defaults or Options()) if offline else take_snapshots(jobs, progress or (lambda job: Silent()))
     adapters = tuple(adapter(*pair) for pair in taken)
     _refuse_shared_slugs(adapters)
     verify(adapters)
@@ -116,8 +122,8 @@ def take_snapshots(jobs: Sequence[Job], progress: Callable[[Job], Progress]) -> 
     return tuple(zip(snapshots, [job.options for job in jobs], strict=True))
 
 
-def committed(jobs: Sequence[Job], folder: Path) -> tuple[tuple[Snapshot, Options], ...]:
-    """The snapshots of the jobs as they stand in the folder; without jobs, all that stand there.
+def committed(jobs: Sequence[Job], folder: Path, defaults: Options) -> tuple[tuple[Snapshot, Options], ...]:
+    """The snapshots of the jobs as they stand in the folder; without jobs, all that stand there, with `defaults`.
 
     Raises:
         SnapshotError: There is none for a job, or it was edited by hand.
@@ -130,7 +136,7 @@ def committed(jobs: Sequence[Job], folder: Path) -> tuple[tuple[Snapshot, Option
         raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
     return tuple(
         # The class in the module keeps its name, whatever it was given then.
-        (found, Options(name=slug, class_name=reading.class_of(writing.read(folder / f"{slug}.py") or "")))
+        (found, replace(defaults, name=slug, class_name=reading.class_of(writing.read(folder / f"{slug}.py") or "")))
         for slug, found in taken.items()
     )
 

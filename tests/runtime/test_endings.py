@@ -61,6 +61,27 @@ def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningS
     assert server.live_sessions == []
 
 
+def test_sigterm_where_other_threads_made_the_adapters(server: RunningServer) -> None:
+    """Only the main thread can arrange for the signal, and all that it makes here is the spec."""
+    source = """
+        spec = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="lingeringecho")
+        def work():
+            global adapter
+            adapter = spec.environment_factory()
+            adapter.reset(task_index=0)
+        worker = threading.Thread(target=work)
+        worker.start()
+        worker.join()
+        ready()
+        time.sleep(60)
+    """
+    program = Program(source, named(server))
+    assert len(server.live_sessions) == 1
+    program.signal(signal.SIGTERM)
+    status, _, _, errors = program.end()
+    assert (status, server.live_sessions) == (-signal.SIGTERM, []), errors
+
+
 def test_sigterm_in_the_middle_of_a_call(server: RunningServer) -> None:
     """The main thread waits for a tool, as it does in `GRPOTrainer`; the signal is handled all the same."""
     program = Program("adapters = opened(4)\nready()\nadapters[0].wait(seconds=5)", named(server))

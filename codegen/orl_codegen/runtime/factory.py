@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.loop import close_at_exit
 from orl_codegen.runtime.owning import owning
 from orl_codegen.runtime.plan import Plan
 
@@ -20,6 +21,7 @@ class Factory:
     def __init__(self, plan: Plan, unpickled: bool = False) -> None:
         self._plan = plan
         self._adapter = owning(plan.adapter) if unpickled else plan.adapter  # type: ignore[arg-type]
+        close_at_exit()
 
     def __call__(self) -> RolloutAdapter:
         return self._adapter(self._plan)

@@ -11,6 +11,7 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.endpoint import Secrets, endpoint
 from orl_codegen.runtime.factory import Factory
+from orl_codegen.runtime.loop import close_at_exit
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.runtime.rewards import last_reward
 
@@ -97,6 +98,7 @@ class OpenRewardSpec:
             on_reset_failure=on_reset_failure,
             verify=verify,
         )
+        close_at_exit()  # adapters may be made on other threads, which cannot arrange it
 
     def __repr__(self) -> str:
         return f"OpenRewardSpec({self._plan.adapter.__qualname__}, {self._plan.endpoint.shown()})"

@@ -62,15 +62,18 @@ def test_a_terminal_tool_after_other_tools(server: RunningServer, tmp_path: Path
     assert logged(trainer, "reward") == 3.0
 
 
-def test_group_scoring_in_grpo(server: RunningServer, tmp_path: Path) -> None:
-    """A second reward, given by the environment to the rollouts of one task together, in a session that they have."""
+@pytest.mark.parametrize("group_first", [False, True])
+def test_group_scoring_in_grpo(server: RunningServer, tmp_path: Path, group_first: bool) -> None:
+    """A second reward, given by the environment to the rollouts of one task together, in a session that they have; it
+    takes nothing away from the first, whichever is asked for first."""
     spec = spec_of(server, adapters.Contest, num_tasks=2)
     lengths = iter(range(1, 100))
 
     def write(prompt: str) -> str:
         return add_up(prompt) + " " * next(lengths)
 
-    trainer = train(spec, write, tmp_path, reward_funcs=[spec.reward_funcs, spec.group_reward])
+    functions = [spec.group_reward, spec.reward_funcs] if group_first else [spec.reward_funcs, spec.group_reward]
+    trainer = train(spec, write, tmp_path, reward_funcs=functions)
     assert logged(trainer, "rewards/last_reward/mean") == 1.0
     assert logged(trainer, "rewards/group_reward/mean") == 0.5
     assert server.paths().count("POST /contest/score_group") == 2
@@ -149,10 +152,12 @@ def test_several_environments_in_the_asynchronous_trainer(server: RunningServer)
     assert [total for total, _ in rewards(roll_out_asynchronously(both, 8, write))] == [1.0] * 8
 
 
-def test_group_scoring_in_the_asynchronous_trainer(server: RunningServer) -> None:
+@pytest.mark.parametrize("group_first", [False, True])
+def test_group_scoring_in_the_asynchronous_trainer(server: RunningServer, group_first: bool) -> None:
     """A session is opened for it, since the rollouts' own are out of reach."""
     spec = spec_of(server, adapters.Contest, num_tasks=2)
-    samples = roll_out_asynchronously(spec, 4, add_up, reward_funcs=[spec.reward_funcs, spec.group_reward])
+    functions = [spec.group_reward, spec.reward_funcs] if group_first else [spec.reward_funcs, spec.group_reward]
+    samples = roll_out_asynchronously(spec, 4, add_up, reward_funcs=functions)
     assert [total for total, _ in rewards(samples)] == [2.0] * 4
 
 

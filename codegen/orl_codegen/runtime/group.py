@@ -11,6 +11,7 @@ from typing import Any
 from orl_codegen.errors import RolloutError
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
+from orl_codegen.runtime.rewards import settled
 
 logger = logging.getLogger(__name__)
 
@@ -36,13 +37,14 @@ class GroupReward:
         completions: Sequence[Any],
         task_index: Sequence[int],
         environments: Sequence[Any] | None = None,
+        prompts: Sequence[Any] = (),
         **_: Any,
     ) -> list[float | None]:
         """The scores of the completions; None for those of a group that could not be scored."""
         groups: dict[int, list[int]] = {}
         for row, index in enumerate(task_index):
             groups.setdefault(index, []).append(row)
-        rollouts = environments or [None] * len(completions)
+        rollouts = settled(completions, environments, prompts) or [None] * len(completions)
         rewards: list[float | None] = [None] * len(completions)
 
         def score(index: int) -> None:
@@ -56,8 +58,8 @@ class GroupReward:
         return rewards
 
     def _score(self, index: int, candidates: list[JSON], rollouts: list[RolloutAdapter | None]) -> list[float | None]:
-        sessions = [rollout._session for rollout in rollouts if rollout is not None and rollout.failure is None]
-        usable = [session for session in sessions if session is not None and not session.closed]
+        kept = [one for one in rollouts if one is not None and one._plan.keep_for_group and one.failure is None]
+        usable = [one._session for one in kept if one._session is not None and not one._session.closed]
         session = usable[0] if usable else self._plan.open(self._plan.task(index))
         try:
             return session.score_group(candidates)

@@ -28,15 +28,26 @@ def last_reward(
     Raises:
         PromptMismatch, SchemaDrift, SessionError: Went wrong while the model wrote, where TRL would not let it through.
     """
+    ours = settled(completions, environments, prompts)
+    if log_metric is not None and any(ours):
+        _report([rollout for rollout in ours if rollout is not None], log_metric)
+    rewards = [None if rollout is None or hasattr(rollout, "get_reward") else rollout._score() for rollout in ours]
+    return rewards or [None] * len(completions)
+
+
+def settled(
+    completions: Sequence[Any], environments: Sequence[Any] | None, prompts: Sequence[Any]
+) -> list[RolloutAdapter | None]:
+    """The rollouts behind the completions, each with all that it will be told; None for those that are not ours.
+
+    Every reward function that ends sessions begins with this, because nobody says in which order they are called.
+    """
     rollouts = [left_behind(prompt) for prompt in prompts] if environments is None else environments
     ours = [rollout if isinstance(rollout, RolloutAdapter) else None for rollout in rollouts]
     for rollout in filter(None, ours):
         rollout._raise_what_stops_training()
     _hand_over_messages(ours, completions)
-    if log_metric is not None and any(ours):
-        _report([rollout for rollout in ours if rollout is not None], log_metric)
-    rewards = [None if rollout is None or hasattr(rollout, "get_reward") else rollout._score() for rollout in ours]
-    return rewards or [None] * len(completions)
+    return ours
 
 
 def last_message(completion: Any) -> str:

@@ -37,14 +37,14 @@ class GroupReward:
         completions: Sequence[Any],
         task_index: Sequence[int],
         environments: Sequence[Any] | None = None,
-        prompts: Sequence[Any] = (),
         **_: Any,
     ) -> list[float | None]:
         """The scores of the completions; None for those of a group that could not be scored."""
         groups: dict[int, list[int]] = {}
         for row, index in enumerate(task_index):
             groups.setdefault(index, []).append(row)
-        rollouts = settled(completions, environments, prompts) or [None] * len(completions)
+        # Rollouts of `AsyncGRPOTrainer` stay with the other reward function, which it calls at the same time.
+        rollouts = settled(completions, environments or ()) or [None] * len(completions)
         rewards: list[float | None] = [None] * len(completions)
 
         def score(index: int) -> None:

@@ -36,7 +36,7 @@ def last_reward(
 
 
 def settled(
-    completions: Sequence[Any], environments: Sequence[Any] | None, prompts: Sequence[Any]
+    completions: Sequence[Any], environments: Sequence[Any] | None, prompts: Sequence[Any] = ()
 ) -> list[RolloutAdapter | None]:
     """The rollouts behind the completions, each with all that it will be told; None for those that are not ours.
 

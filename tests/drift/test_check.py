@@ -235,3 +235,20 @@ def test_twenty_environments_cost_no_heavy_import(project: Path, pantry: Running
         "aiohttp",
         "pydantic",
     }
+
+
+def test_no_block_to_accept_is_offered_for_files(project: Path) -> None:
+    """What is wrong with our own files is mended by generating, so the report offers nothing to paste."""
+    edit(project / "generated/pantry.py", "Find food.", "Find gold.")
+    outcome = orl_codegen("check", "--offline")
+    assert "[[tool.orl-codegen.accept]]" not in outcome.out and "To write the files again" in outcome.out
+
+
+@pytest.mark.parametrize("rule", ["snapshot-missing", "snapshot-modified"])
+def test_without_a_snapshot_the_environment_was_not_compared(project: Path, rule: str) -> None:
+    """Online, a snapshot that is gone or damaged is status 2: nobody can tell whether the environment changed."""
+    MISHAPS[rule](project)
+    outcome = orl_codegen("check", "--format", "json")
+    [environment] = json.loads(outcome.out)["environments"]
+    assert outcome.status == 2 and "compared with nothing" in outcome.err
+    assert [one["outcome"] for one in environment["comparisons"]][1] == "failed"

@@ -49,6 +49,14 @@ def test_an_acceptance_ends_with_its_last_day() -> None:
     assert accepted({**entry, "expires": "2026-11-30"}, "2026-11-30")
 
 
+def test_findings_about_files_cannot_be_accepted() -> None:
+    """A fingerprint of a finding about files accepts nothing: the next hand edit of the file would have the same."""
+    edited = Change("module-modified", None, "/pantry.py")
+    policy = Policy(accepted=read_acceptances([{"fingerprint": edited.fingerprint, "reason": "fine"}]))
+    [finding] = policy.judge([edited], "pantry.py", {})
+    assert finding.accepted is None
+
+
 def test_off_is_no_finding() -> None:
     """A rule that is off finds nothing, and every other severity may be chosen for it."""
     assert Policy(severities=read_severities({CHANGE.rule: "off"})).judge([CHANGE], "a.py", {}) == ()
@@ -67,6 +75,7 @@ def test_off_is_no_finding() -> None:
         ({"fingerprint": "0" * 12, "reason": "fine", "expire": "2026-11-30"}, "Did you mean expires?"),
         ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "no date"),
         ({"fingerprint": 12, "reason": "fine"}, "text"),
+        ({"rule": "snapshot-missing", "path": "/pantry.json", "reason": "fine"}, "Generate it"),
         ("everything", "list of tables"),
     ],
 )
@@ -76,8 +85,8 @@ def test_a_mistake_in_the_accept_list_is_an_error(entry: Any, said: str) -> None
         read_acceptances([entry])
 
 
-@pytest.mark.parametrize("table", [{"tool-removed": "fatal"}, {"tool-gone": "off"}, []])
+@pytest.mark.parametrize("table", [{"tool-removed": "fatal"}, {"tool-gone": "off"}, {"snapshot-missing": "off"}, []])
 def test_a_mistake_in_the_severities_is_an_error(table: Any) -> None:
-    """A severity or a rule that does not exist is refused."""
+    """A severity or a rule that does not exist is refused, and so is to look away from our own files."""
     with pytest.raises(ConfigError):
         read_severities(table)

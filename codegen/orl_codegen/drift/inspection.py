@@ -131,7 +131,7 @@ def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> Comp
     if how.offline:
         return Comparison(LIVE, "left out", note="offline")
     if environment.snapshot is None or live is None:
-        return Comparison(LIVE, "left out", note="there is no snapshot to compare with")
+        return Comparison(LIVE, "failed", note=_nothing_to_compare_with(environment))
     try:
         if isinstance(live, OrlCodegenError):
             raise live
@@ -139,6 +139,13 @@ def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> Comp
         return judge.comparison(LIVE, changes)
     except OrlCodegenError as error:
         return Comparison(LIVE, "failed", note=str(error))
+
+
+def _nothing_to_compare_with(environment: Committed) -> str:
+    return (
+        f"{printable(environment.job.target.record)} was compared with nothing: its snapshot is missing or damaged. "
+        "Write it again with orl-codegen generate."
+    )
 
 
 def _types(environment: Committed, how: How, judge: _Judge) -> Comparison:

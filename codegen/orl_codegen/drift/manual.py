@@ -21,7 +21,7 @@ Every kind of change that `orl-codegen check` and `orl-codegen diff` tell apart.
 them breaks callers and what widens them does not. Each rule has two severities: for *code* that calls the adapter, and
 for a *training* run whose prompt holds the schema text. `--profile` chooses (training by default), and
 `[tool.orl-codegen.severity]` overrides single rules. A parameter is one of a tool, or a field of an object at any
-depth.
+depth. Rules about files can be neither switched off nor accepted: generating again mends them.
 """
 
 

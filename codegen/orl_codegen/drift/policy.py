@@ -49,7 +49,9 @@ class Acceptance:
     expires: datetime.date | None = None
 
     def covers(self, change: Change) -> bool:
-        """Whether it is about this change."""
+        """Whether it is about this change; no acceptance is about our own files."""
+        if RULES[change.rule].about_files:
+            return False
         if self.fingerprint is not None:
             return self.fingerprint == change.fingerprint and self.rule in (None, change.rule)
         return (self.rule, self.tool, self.path) == (change.rule, change.tool, change.path)
@@ -86,7 +88,7 @@ class Policy:
     def _finding(self, change: Change, file: str, line: int) -> Finding:
         rule = RULES[change.rule]
         severity = self.severities.get(rule.id, rule.severity(self.profile))
-        covering = [acceptance for acceptance in self.accepted if acceptance.covers(change)]
+        covering = [entry for entry in self.accepted if entry.covers(change)]
         valid = next((entry for entry in covering if entry.expires is None or entry.expires >= self.today), None)
         note = f"It was accepted until {covering[0].expires}." if covering and valid is None else ""
         message = change.sentence(rule.sentence)
@@ -112,7 +114,7 @@ def read_severities(table: object) -> Mapping[str, Severity]:
     """`[tool.orl-codegen.severity]`, checked.
 
     Raises:
-        ConfigError: A rule or a severity that does not exist.
+        ConfigError: A rule or a severity that does not exist, or a rule that cannot be off.
     """
     if not isinstance(table, Mapping):
         raise ConfigError("[tool.orl-codegen.severity] must be a table of rules and severities.")
@@ -123,6 +125,8 @@ def read_severities(table: object) -> Mapping[str, Severity]:
                 f"[tool.orl-codegen.severity]: {printable(severity)} is no severity for {rule}; use "
                 f"{', '.join(SEVERITIES)}."
             )
+        if severity == "off":
+            _not_about_files(rule, "[tool.orl-codegen.severity]", "switched off")
     return MappingProxyType(dict(table))
 
 
@@ -130,7 +134,8 @@ def read_acceptances(entries: object) -> tuple[Acceptance, ...]:
     """`[[tool.orl-codegen.accept]]`, checked.
 
     Raises:
-        ConfigError: An entry has no reason, an unknown key or rule, or says too little of what it accepts.
+        ConfigError: An entry has no reason, an unknown key or rule, says too little of what it accepts, or is about
+            our own files.
     """
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise ConfigError("[[tool.orl-codegen.accept]] must be a list of tables.")
@@ -151,6 +156,7 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
         raise ConfigError(f"{_ACCEPT}: each entry needs a `reason` that says why the change is accepted.")
     if "rule" in values:
         _known_rule(values["rule"], _ACCEPT)
+        _not_about_files(values["rule"], _ACCEPT, "accepted")
     if "fingerprint" not in values and not ("rule" in values and "path" in values):
         raise ConfigError(
             f"{_ACCEPT}: name the change by `fingerprint`, or by `rule`, `tool` and `path`, as check prints it."
@@ -175,6 +181,11 @@ def _known_rule(rule: str, where: str) -> None:
         raise ConfigError(
             f"{where}: there is no rule {printable(rule)}.{_suggestion(rule, RULES)} `orl-codegen rules` lists all."
         )
+
+
+def _not_about_files(rule: str, where: str, done: str) -> None:
+    if RULES[rule].about_files:
+        raise ConfigError(f"{where}: {rule} is about our own files and cannot be {done}. {RULES[rule].react}")
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:

@@ -72,7 +72,10 @@ def generate(
     Raises:
         OrlCodegenError: Any of its subclasses; where several targets fail, the message has a line for each.
     """
-    taken = committed(jobs, folder, defaults or Options()) if offline else take_snapshots(jobs, progress or (lambda job: Silent()))
+    if offline:
+        taken = committed(jobs, folder, defaults or Options())
+    else:
+        taken = take_snapshots(jobs, progress or (lambda job: Silent()))
     adapters = tuple(adapter(*pair) for pair in taken)
     _refuse_shared_slugs(adapters)
     verify(adapters)

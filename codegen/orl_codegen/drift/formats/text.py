@@ -75,9 +75,10 @@ def _closing(report: Report) -> Iterator[str]:
     yield click.style(
         f"{report.summary[:1].upper()}{report.summary[1:]}.", fg=None if report.failed else "green", bold=True
     )
-    if report.failing:
+    acceptable = [finding for finding in report.failing if not RULES[finding.change.rule].about_files]
+    if acceptable:
         yield "\n\n".join(
-            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, report.failing)]
+            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, acceptable)]
         )
     commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
     if commands:

@@ -36,6 +36,12 @@ class Rule:
     code: Severity
     training: Severity
 
+    @property
+    def about_files(self) -> bool:
+        """Whether it is about our own files: what makes those right again is the next run, so nobody may live with it,
+        and a snapshot that is gone or edited would hide whatever the environment does."""
+        return self.category == "files"
+
     def severity(self, profile: Profile) -> Severity:
         """The severity that the catalogue gives it in a profile."""
         return self.code if profile == "code" else self.training

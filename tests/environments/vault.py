@@ -7,6 +7,8 @@ from typing import Any
 
 from openreward.environments import Environment, TextBlock, ToolOutput, tool
 
+RESERVED = {"environment": "desert", "split": "pea"}
+
 
 class Vault(Environment):
     """Tell the secrets. Its tasks have fields of mixed types, and names that TRL has other uses for."""
@@ -26,7 +28,7 @@ class Vault(Environment):
     def list_tasks(cls, split: str) -> Sequence[Any]:
         """Three tasks that have little in common."""
         return [
-            {"prompt": "raw", "task_prompt": "taken", "environment": "desert", "task_index": 17, "mixed": 1, "id": 0},
+            {"prompt": "raw", "task_prompt": "taken", "task_index": 17, "mixed": 1, "id": 0, **RESERVED},
             {"image": "cat.png", "mixed": "one", "nested": {"a": [1, 2]}, "self": "me", "id": 1},
             {"completion": "x", "mixed": [1, "one"], "nested": {"b": {"c": None}}, "huge": 2**80, "id": 2},
         ]

@@ -25,7 +25,7 @@ def test_the_first_tasks(server: RunningServer) -> None:
     """`num_tasks` fetches those, and no others, with one request; a range beyond the end is cut."""
     dataset = spec_of(server, num_tasks=64).train_dataset
     assert dataset["task_index"] == list(range(64))
-    assert dataset[5] == {"prompt": EMPTY, "task_index": 5, "word": "word5", "level": 5}
+    assert dataset[5] == {"prompt": EMPTY, "split": "train", "task_index": 5, "word": "word5", "level": 5}
     assert server.paths() == ["POST /echo/task_range"]
     assert len(spec_of(server, num_tasks=1000).train_dataset) == 100
 
@@ -36,6 +36,7 @@ def test_all_tasks_and_another_split(server: RunningServer) -> None:
     assert spec_of(server, split="test").train_dataset["word"] == ["alpha", "beta"]
     rollout = spec_of(server, split="test").environment_factory()
     assert rollout.reset(task_index=1) == "Echo 'beta' to win."
+    assert rollout.reset(task_index=1, split="train") == "Echo 'word1' to win."
     rollout._close()
 
 
@@ -75,13 +76,13 @@ def test_columns_never_collide_and_nothing_is_lost(server: RunningServer) -> Non
     assert dataset["prompt"] == [EMPTY] * 3 and dataset["task_index"] == [0, 1, 2]
     assert dataset["task_prompt"] == ["taken", None, None] and dataset["task_prompt_"] == ["raw", None, None]
     assert dataset["task_task_index"] == [17, None, None]
-    assert dataset["task_environment"] == ["desert", None, None]
+    assert dataset["task_environment"] == ["desert", None, None] and dataset["task_split"] == ["pea", None, None]
     assert dataset["task_image"] == [None, "cat.png", None]
     assert dataset["mixed"] == ["1", '"one"', '[1, "one"]']
     assert dataset["huge"] == [None, None, str(2**80)]
     assert dataset["id"] == [0, 1, 2]
     assert dataset["nested"][1]["a"] == [1, 2]
-    assert not RESERVED.intersection(dataset.column_names) - {"prompt", "task_index"}
+    assert not RESERVED.intersection(dataset.column_names) - {"prompt", "split", "task_index"}
     rollout = spec_of(server, adapters.Vault).environment_factory()
     assert rollout.reset(**dataset[1]) == "Keys: []"
     rollout._close()
@@ -89,7 +90,8 @@ def test_columns_never_collide_and_nothing_is_lost(server: RunningServer) -> Non
 
 def test_without_metadata(server: RunningServer) -> None:
     """Only what the adapter needs."""
-    assert spec_of(server, num_tasks=2, include_metadata=False).train_dataset.column_names == ["prompt", "task_index"]
+    dataset = spec_of(server, num_tasks=2, include_metadata=False).train_dataset
+    assert dataset.column_names == ["prompt", "split", "task_index"]
 
 
 @pytest.mark.parametrize(

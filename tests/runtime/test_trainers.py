@@ -49,6 +49,22 @@ def test_a_step_of_grpo(server: RunningServer, tmp_path: Path, prompts: Any) -> 
     assert logged(trainer, "environment/failed") == 0.0
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_an_evaluation_plays_the_tasks_of_its_own_split(server: RunningServer, tmp_path: Path, several: bool) -> None:
+    """The trainer makes all adapters with the one factory that it has, so each row says which split it is of."""
+    training, test = spec_of(server, num_tasks=2), spec_of(server, split="test")
+    spec, held_out = (combine({"echo": training}), combine({"echo": test})) if several else (training, test)
+    words: list[str] = []
+
+    def write(prompt: str) -> str:
+        words.extend(re.findall(r"Echo '(\w+)'", prompt))
+        return play_echo(prompt)
+
+    trainer = train(spec, write, tmp_path, eval_dataset=held_out.train_dataset)
+    assert {*words} == {"word0", "word1", "alpha", "beta"}
+    assert trainer.state.log_history[-1]["eval_reward"] == 1.0
+
+
 def test_the_terminal_tool_in_grpo(server: RunningServer, tmp_path: Path) -> None:
     """An environment without any other tool: the last message is what counts."""
     trainer = train(spec_of(server, adapters.Quiz, num_tasks=2), add_up, tmp_path)
@@ -78,6 +94,15 @@ def test_group_scoring_in_grpo(server: RunningServer, tmp_path: Path, group_firs
     assert logged(trainer, "rewards/group_reward/mean") == 0.5
     assert server.paths().count("POST /contest/score_group") == 2
     assert server.paths().count("POST /create") == 4, "no session was opened just for scoring"
+
+
+def test_groups_are_runs_of_one_task_of_one_split(server: RunningServer) -> None:
+    """The shortest answer of each run wins, so what is scored together shows in the rewards."""
+    reward = spec_of(server, adapters.Contest).group_reward
+    completions = ["1", "22", "333", "4444", "55555", "666666"]
+    assert reward(completions=completions, task_index=[3, 3, 4, 4, 3, 3]) == [1.0, 0.0] * 3
+    splits = ["train", "train", "train", "train", "nowhere", "nowhere"]
+    assert reward(completions=completions, task_index=[3] * 6, split=splits) == [1.0, 0.0, 0.0, 0.0, None, None]
 
 
 def test_group_scoring_where_there_is_none(server: RunningServer) -> None:

@@ -53,13 +53,24 @@ def model(fast: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
     return Qwen3ForCausalLM(Qwen3Config(vocab_size=len(fast), **sizes, **heads, **ends))
 
 
-def train(spec: Any, write: Write, folder: Path, *, reward_funcs: Any = None, batch: int = 4, **options: Any) -> Any:
-    """One step of `GRPOTrainer` with a spec's three properties; returns the trainer."""
+def train(
+    spec: Any,
+    write: Write,
+    folder: Path,
+    *,
+    reward_funcs: Any = None,
+    eval_dataset: Any = None,
+    batch: int = 4,
+    **options: Any,
+) -> Any:
+    """One step of `GRPOTrainer` with a spec's three properties, and an evaluation where there is a data set for it;
+    returns the trainer."""
     fast = tokenizer()
     options = {"max_completion_length": 256, "max_tool_calling_iterations": 3, "shuffle_dataset": False} | options
     arguments = trl.GRPOConfig(
         output_dir=str(folder),
         per_device_train_batch_size=batch,
+        per_device_eval_batch_size=batch,
         num_generations=2,
         max_steps=1,
         report_to="none",
@@ -73,11 +84,14 @@ def train(spec: Any, write: Write, folder: Path, *, reward_funcs: Any = None, ba
         processing_class=fast,
         args=arguments,
         train_dataset=spec.train_dataset,
+        eval_dataset=eval_dataset,
         environment_factory=spec.environment_factory,
         reward_funcs=spec.reward_funcs if reward_funcs is None else reward_funcs,
     )
     with patch.object(trainer.model, "generate", side_effect=_writing(fast, write)):
         trainer.train()
+        if eval_dataset is not None:
+            trainer.evaluate()
     return trainer
 
 

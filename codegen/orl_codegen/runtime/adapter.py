@@ -57,6 +57,7 @@ class RolloutAdapter:
         /,
         *,
         task_index: int = 0,
+        split: str | None = None,
         task_spec: Mapping[str, Any] | None = None,
         prompt_digest: str | None = None,
         **row: Any,
@@ -65,6 +66,7 @@ class RolloutAdapter:
 
         Args:
             task_index: Which task of the split.
+            split: Which split; by default the one that the adapter or its `OpenRewardSpec` was made for.
             task_spec: The task itself, instead of its index.
             prompt_digest: Digest of the prompt that stands in the dataset already; the session then opens in the
                 background, and has to come up with the same prompt.
@@ -84,7 +86,7 @@ class RolloutAdapter:
             self._close()
         with self._turns:
             self._begin()
-            task = self._plan.task(int(task_index)) if task_spec is None else {"task_spec": dict(task_spec)}
+            task = self._plan.task(int(task_index), split) if task_spec is None else {"task_spec": dict(task_spec)}
             self._session = self._plan.open(task, prompt_digest=prompt_digest)
             return None if prompt_digest is not None else self._first_prompt(self._session)
 

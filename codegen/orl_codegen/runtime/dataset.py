@@ -24,7 +24,7 @@ AT_ONCE = 64  # requests for single tasks
 RESERVED = frozenset(
     """
     prompt prompts completion completions completion_ids image images environment environments trainer_state log_extra
-    log_metric _env_type task_index task_spec prompt_digest
+    log_metric _env_type split task_index task_spec prompt_digest
     """.split()
 )
 
@@ -95,7 +95,8 @@ class _Tasks:
 
     async def what_is_wrong(self, error: Exception, indices: Sequence[int] | None) -> Exception:
         """A refused question, explained by what the server offers instead; or the error as it was."""
-        if getattr(error, "status", None) not in (400, 404, 500):
+        # 308: what is no variant is taken for a route of the server's first environment, and redirected to there.
+        if getattr(error, "status", None) not in (308, 400, 404, 500):
             return error
         try:
             variants = await self._wire.get("/list_environments")
@@ -120,15 +121,16 @@ def _none_such(what: str, name: str, known: Iterable[Any]) -> str:
     return f"The server has no {what} {printable(name)}. It has: {there}."
 
 
-def task_rows(tasks: Sequence[tuple[int, JSON]], include_metadata: bool) -> list[Row]:
-    """A row for each task: an empty prompt that the adapter's is appended to, the index, and the fields of the task.
+def task_rows(split: str, tasks: Sequence[tuple[int, JSON]], include_metadata: bool) -> list[Row]:
+    """A row for each task: an empty prompt that the adapter's is appended to, the split and the index in it, and the
+    fields of the task. A trainer makes its adapters for training and for evaluation alike, so the row names the split.
 
     A field whose name means something else to TRL is called `task_<name>`.
     """
     fields = {key for _, task in tasks for key in task} if include_metadata else set()
     names = _column_names(fields)
     return [
-        {"prompt": [{"role": "user", "content": ""}], "task_index": index}
+        {"prompt": [{"role": "user", "content": ""}], "split": split, "task_index": index}
         | {name: task.get(field) for field, name in names.items()}
         for index, task in tasks
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 from collections.abc import Sequence
@@ -36,35 +37,39 @@ class GroupReward:
         *,
         completions: Sequence[Any],
         task_index: Sequence[int],
+        split: Sequence[str | None] | None = None,
         environments: Sequence[Any] | None = None,
         **_: Any,
     ) -> list[float | None]:
-        """The scores of the completions; None for those of a group that could not be scored."""
-        groups: dict[int, list[int]] = {}
-        for row, index in enumerate(task_index):
-            groups.setdefault(index, []).append(row)
+        """The scores of the completions; None for those of a group that could not be scored.
+
+        A group is a run of rows with one task. TRL passes nothing that tells two groups of a task apart, so they count
+        as one where a batch has them side by side.
+        """
+        tasks = [self._plan.task(*task) for task in zip(task_index, split or [None] * len(task_index), strict=True)]
+        groups = [[row for row, _ in run] for _, run in itertools.groupby(enumerate(tasks), lambda pair: pair[1])]
         # Rollouts of `AsyncGRPOTrainer` stay with the other reward function, which it calls at the same time.
         rollouts = settled(completions, environments or ()) or [None] * len(completions)
         rewards: list[float | None] = [None] * len(completions)
 
-        def score(index: int) -> None:
-            rows = groups[index]
+        def score(rows: list[int]) -> None:
             candidates = [{"messages": transcript(completions[row])} for row in rows]
-            for row, reward in zip(rows, self._score(index, candidates, [rollouts[row] for row in rows]), strict=True):
+            scored = self._score(tasks[rows[0]], candidates, [rollouts[row] for row in rows])
+            for row, reward in zip(rows, scored, strict=True):
                 rewards[row] = reward
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(score, groups))
         return rewards
 
-    def _score(self, index: int, candidates: list[JSON], rollouts: list[RolloutAdapter | None]) -> list[float | None]:
+    def _score(self, task: JSON, candidates: list[JSON], rollouts: list[RolloutAdapter | None]) -> list[float | None]:
         kept = [one for one in rollouts if one is not None and one._plan.keep_for_group and one.failure is None]
         usable = [one._session for one in kept if one._session is not None and not one._session.closed]
-        session = usable[0] if usable else self._plan.open(self._plan.task(index))
+        session = usable[0] if usable else self._plan.open(task)
         try:
             return session.score_group(candidates)
         except RolloutError as error:
-            logger.warning("The rollouts of task %s could not be scored as a group: %s", index, error)
+            logger.warning("The rollouts of task %s could not be scored as a group: %s", task["index"], error)
             return [None] * len(candidates)
         finally:
             session.close_soon()

@@ -26,7 +26,7 @@ class Plan:
     Attributes:
         adapter: The generated class.
         endpoint: Where the environment is.
-        split: The split of the tasks.
+        split: The split of the tasks, where a row of the dataset names no other.
         toolset: The built-in toolset that sessions are opened with.
         prompts: Whether prompts come with each session, or stand in the dataset.
         images: What images are made of.
@@ -52,9 +52,9 @@ class Plan:
         """What the adapter says of its environment."""
         return self.adapter._environment
 
-    def task(self, index: int) -> dict[str, Any]:
-        """A task of the split, as the wire names it."""
-        return {"split": self.split, "index": index}
+    def task(self, index: int, split: str | None = None) -> dict[str, Any]:
+        """A task of a split, as the wire names it; by default of the plan's own."""
+        return {"split": split or self.split, "index": index}
 
     def open(self, task: Mapping[str, Any], *, messages: bool = False, prompt_digest: str | None = None) -> Session:
         """Begin to open a session for a task. With a digest, its messages have to be those that the digest is of."""

@@ -105,7 +105,7 @@ class OpenRewardSpec:
 
     @cached_property
     def train_dataset(self) -> Dataset:
-        """One row a task: `prompt`, `task_index` (which `reset` takes), and the fields of the task.
+        """One row a task: `prompt`, `split` and `task_index` (which `reset` takes), and the fields of the task.
 
         Raises:
             UsageError: There is no such split, variant or index.
@@ -145,7 +145,7 @@ class OpenRewardSpec:
 
         plan = self._plan
         tasks = dataset.fetch_tasks(plan.endpoint, plan.split, self._num_tasks, self._indices)
-        rows = dataset.task_rows(tasks, self._include_metadata)
+        rows = dataset.task_rows(plan.split, tasks, self._include_metadata)
         if plan.prompts == "session":
             return rows
         fetched = prompts.rows(prompts.fetch(plan, [index for index, _ in tasks]), plan.images)

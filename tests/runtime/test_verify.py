@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -11,13 +12,14 @@ from typing import Any
 import pytest
 
 from orl_codegen import OpenRewardSpec
-from orl_codegen.errors import SchemaDrift
+from orl_codegen.errors import SchemaDrift, SessionError
 from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
 from orl_codegen.runtime import session
+from tests.runtime import adapters
 from tests.support.environments import environment, spec
-from tests.support.servers import running
+from tests.support.servers import RunningServer, running
 
 SEARCH = spec("search", query={"type": "string"})
 OVEN = spec("oven", celsius={"type": "integer"})
@@ -97,6 +99,24 @@ def test_what_does_no_harm_is_a_warning(
         assert server.paths().count("GET /made/task_tools") == 1
     assert caplog.text.count("differs from its environment") == 1
     assert f"{expected}. Generate it again" in caplog.text
+
+
+def test_sessions_that_open_at_the_same_time_say_it_once(generated: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """As they do while the prompts are fetched into the dataset."""
+    with running(environment([optional(SEARCH), spec("fly")])) as server:
+        OpenRewardSpec(generated, base_url=server.url, prompts="dataset", indices=[0, 1, 2] * 5).train_dataset  # noqa: B018
+        assert server.paths().count("GET /made/task_tools") == 1
+    assert caplog.text.count("differs from its environment") == 1
+
+
+def test_a_session_that_does_not_open_leaves_the_comparison_to_the_next(server: RunningServer) -> None:
+    """It has listed no tools that could be compared."""
+    rollout = OpenRewardSpec(adapters.Echo, base_url=server.url).environment_factory()
+    for index in (10_000, 0, 0):
+        with contextlib.suppress(SessionError):
+            rollout.reset(task_index=index)
+    assert server.paths().count("GET /echo/task_tools") == 1
+    rollout._close()
 
 
 def test_without_a_snapshot_a_missing_tool_may_belong_to_another_task(generated: Any, tmp_path: Path) -> None:

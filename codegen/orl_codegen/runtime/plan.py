@@ -32,7 +32,8 @@ class Plan:
         images: What images are made of.
         drop_failed_rollouts: Whether a failure takes away a reward that was seen before it.
         on_reset_failure: What happens where no session can be opened.
-        verify: Whether the next session that opens has its tools compared with the adapter.
+        verify: Whether the next session that opens has its tools compared with the adapter. One that has not got that
+            far by the time it is open, or is given up, leaves it to the next.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
 
@@ -60,18 +61,24 @@ class Plan:
         """Begin to open a session for a task. With a digest, its messages have to be those that the digest is of."""
         from orl_codegen.runtime.prompts import check
         from orl_codegen.runtime.session import Session
+        from orl_codegen.runtime.verify import compare
 
-        return Session(
+        compared: list[bool] = []
+
+        def check_tools(listing: Any) -> None:
+            compare(self.adapter, listing)
+            compared.append(True)
+
+        # The first session that lists its tools answers for all. Those that open at the same time ask for none.
+        verifying, self.verify = self.verify, False
+        session = Session(
             self.endpoint,
             task,
             toolset=self.toolset,
             messages=messages or prompt_digest is not None,
-            check_tools=self._check_tools if self.verify else None,
+            check_tools=check_tools if verifying else None,
             check_prompt=None if prompt_digest is None else partial(check, digest=prompt_digest),
         )
-
-    def _check_tools(self, listing: Any) -> None:
-        from orl_codegen.runtime.verify import compare
-
-        compare(self.adapter, listing)
-        self.verify = False  # the first session that lists its tools answers for all
+        if verifying:
+            session.opening.add_done_callback(lambda _: setattr(self, "verify", not compared))
+        return session

@@ -15,7 +15,7 @@ HOSTILE = "\n::error::x%0A\r]]>&<b>|`@someone`|\x1b[31m\u202e**bold** [link](htt
 
 def report(changes: Iterable[Change], accepted: tuple[Acceptance, ...] = ()) -> Report:
     """A report of these changes of one environment, whose other comparisons were left out or failed."""
-    findings = Policy(accepted=accepted).judge(changes, "generated/kitchen.py", {"search": 42, None: 7})
+    findings = Policy(accepted=accepted).judge(changes, "kitchen", "generated/kitchen.py", {"search": 42, None: 7})
     comparisons = (
         Comparison("module ↔ snapshot", "same"),
         Comparison("snapshot ↔ live", "different", findings),

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,9 +23,16 @@ from tests.drift.reports import ORDINARY, hostile, report, unreachable
 
 ROOT = Path(__file__).parents[2]
 
-ACCEPTED = (Acceptance("reviewed", "tool-description-changed", "search", "/description"),)
+ACCEPTED = (Acceptance("reviewed", rule="tool-description-changed", tool="search", path="/description"),)
 
-REPORTS = [report(ORDINARY), report(ORDINARY, ACCEPTED), report(hostile()), report(()), unreachable()]
+REPORTS = [
+    report(ORDINARY),
+    report(ORDINARY, ACCEPTED),
+    report(hostile()),
+    report(()),
+    unreachable(),
+    replace(report(()), unused=ACCEPTED),
+]
 
 
 @pytest.mark.parametrize("name", FORMATS)

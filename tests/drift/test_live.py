@@ -71,6 +71,20 @@ def test_severities_and_acceptances_of_the_configuration_count(project: Path) ->
         assert outcome.status == 1 and "accepted until 2020-01-31" in outcome.out
 
 
+def test_an_acceptance_that_covers_nothing_is_named(project: Path, pantry: Any) -> None:
+    """What no finding needs any more is named, and fails nothing; after a partial check nobody can tell."""
+    accept = '[[tool.orl-codegen.accept]]\nrule = "tool-removed"\ntool = "boil"\npath = ""\nreason = "too hot"'
+    configure(project, pantry.url, accept)
+    outcome = orl_codegen("check")
+    assert (
+        outcome.status == 0 and "cover nothing any more" in outcome.out and "tool-removed boil: too hot" in outcome.out
+    )
+    [unused] = json.loads(orl_codegen("check", "--format", "json").out)["unused_acceptances"]
+    assert (unused["rule"], unused["tool"], unused["reason"]) == ("tool-removed", "boil", "too hot")
+    for partial in (["--offline"], [pantry.url]):
+        assert "cover nothing" not in orl_codegen("check", *partial).out
+
+
 def test_task_tools_are_probed_as_the_snapshot_was(project: Path) -> None:
     """A snapshot of several tasks is compared with the same tasks, so that no tool seems to have gone."""
     extra = {2: [spec("bake", hours={"type": "integer"})]}

@@ -17,7 +17,7 @@ CHANGE = Change("tool-description-changed", "search", "/description", "Find.", "
 def accepted(entry: dict[str, Any], today: str = "2026-11-29") -> bool:
     """Whether an entry of the accept list accepts the change on a day."""
     policy = Policy(accepted=read_acceptances([entry]), today=datetime.date.fromisoformat(today))
-    [finding] = policy.judge([CHANGE], "a.py", {})
+    [finding] = policy.judge([CHANGE], "kitchen", "a.py", {})
     return finding.accepted is not None
 
 
@@ -34,6 +34,16 @@ def test_a_fingerprint_accepts_one_change() -> None:
     """A fingerprint names the old and the new value too, so the next change of the place is a finding again."""
     assert accepted({"fingerprint": CHANGE.fingerprint, "reason": "fine"})
     assert not accepted({"fingerprint": "0" * 12, "reason": "fine"})
+
+
+def test_an_acceptance_may_be_for_one_environment() -> None:
+    """With `environment` an entry holds there alone, by place and by fingerprint; without it, everywhere."""
+    for entry in (
+        {"rule": CHANGE.rule, "tool": "search", "path": "/description", "reason": "fine"},
+        {"fingerprint": CHANGE.fingerprint, "reason": "fine"},
+    ):
+        assert accepted(entry) and accepted({**entry, "environment": "kitchen"})
+        assert not accepted({**entry, "environment": "pantry"})
 
 
 def test_a_fingerprint_is_the_same_everywhere() -> None:
@@ -53,14 +63,14 @@ def test_findings_about_files_cannot_be_accepted() -> None:
     """A fingerprint of a finding about files accepts nothing: the next hand edit of the file would have the same."""
     edited = Change("module-modified", None, "/pantry.py")
     policy = Policy(accepted=read_acceptances([{"fingerprint": edited.fingerprint, "reason": "fine"}]))
-    [finding] = policy.judge([edited], "pantry.py", {})
+    [finding] = policy.judge([edited], "kitchen", "pantry.py", {})
     assert finding.accepted is None
 
 
 def test_off_is_no_finding() -> None:
     """A rule that is off finds nothing, and every other severity may be chosen for it."""
-    assert Policy(severities=read_severities({CHANGE.rule: "off"})).judge([CHANGE], "a.py", {}) == ()
-    [finding] = Policy(severities=read_severities({CHANGE.rule: "error"})).judge([CHANGE], "a.py", {})
+    assert Policy(severities=read_severities({CHANGE.rule: "off"})).judge([CHANGE], "kitchen", "a.py", {}) == ()
+    [finding] = Policy(severities=read_severities({CHANGE.rule: "error"})).judge([CHANGE], "kitchen", "a.py", {})
     assert finding.severity == "error"
 
 
@@ -75,6 +85,7 @@ def test_off_is_no_finding() -> None:
         ({"fingerprint": "0" * 12, "reason": "fine", "expire": "2026-11-30"}, "Did you mean expires?"),
         ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "no date"),
         ({"fingerprint": 12, "reason": "fine"}, "text"),
+        ({"fingerprint": "", "reason": "fine"}, "twelve hex digits"),
         ({"rule": "snapshot-missing", "path": "/pantry.json", "reason": "fine"}, "Generate it"),
         ("everything", "list of tables"),
     ],

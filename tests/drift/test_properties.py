@@ -83,7 +83,7 @@ def test_every_finding_is_single_and_printable(pair: tuple[Snapshot, Snapshot]) 
     """No change is reported twice, every message is one line that is safe to print, and values are JSON."""
     changes = changes_of(*pair)
     assert len({change.fingerprint for change in changes}) == len(changes)
-    for finding in Policy().judge(changes, "a.py", {}):
+    for finding in Policy().judge(changes, "kitchen", "a.py", {}):
         assert finding.message == printable(finding.message, 10_000) and finding.message.endswith(".")
         canonical([finding.change.old, finding.change.new])
 

@@ -83,6 +83,7 @@ def check(
         policy=policy,
         fail_on=severity,
         offline=offline,
+        whole=selection.whole,
         verbose=verbose,
         type_check=given["type_check"] is True,
         differ=_differ() if show_diff else None,

@@ -25,7 +25,7 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     severity, policy = settings(find_config(), profile, fail_on)
     before, after = read_snapshot(old), read_snapshot(new)
     changes = compare(before.snapshot, after.snapshot)
-    findings = policy.judge(changes, after.shown, after.lines)
+    findings = policy.judge(changes, after.slug, after.shown, after.lines)
     comparison = Comparison("old ↔ new", "different" if findings else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
     show(report, format_)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
+
+if TYPE_CHECKING:
+    from orl_codegen.drift.policy import Acceptance
 
 Outcome = Literal["same", "different", "left out", "failed"]
 
@@ -18,6 +21,7 @@ class Finding:
 
     Attributes:
         change: What changed.
+        environment: Slug of the environment that it changed in, as acceptances name it.
         severity: error, warning or info.
         message: One sentence, safe to print.
         file: The committed file that it concerns, relative to the working directory, with forward slashes.
@@ -27,6 +31,7 @@ class Finding:
     """
 
     change: Change
+    environment: str
     severity: Severity
     message: str
     file: str
@@ -71,12 +76,21 @@ class Checked:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run; a verbose one is printed with what its rules mean, where the format has room for that."""
+    """A whole run.
+
+    Attributes:
+        checked: Each environment.
+        profile: Whose severities count.
+        fail_on: The mildest severity that fails.
+        verbose: Print what the rules mean, where the format has room for that.
+        unused: Acceptances that cover nothing any more; empty where the run did not look at everything.
+    """
 
     checked: tuple[Checked, ...]
     profile: Profile
     fail_on: Severity
     verbose: bool = False
+    unused: tuple[Acceptance, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Checked, Comparison, Finding]]:
         """Every finding, accepted ones too, with the environment and the comparison that it comes from."""

@@ -44,6 +44,7 @@ class How:
         policy: How changes are weighed.
         fail_on: The mildest severity that fails.
         offline: Leave the live comparison out.
+        whole: These are all environments of the project, so that an acceptance that covers nothing is of no use.
         configured: The jobs of the project's configuration.
         type_check: Run mypy on modules too whose seal holds.
         verbose: Tell what the rules mean.
@@ -53,6 +54,7 @@ class How:
     policy: Policy
     fail_on: Severity = "warning"
     offline: bool = False
+    whole: bool = False
     configured: tuple[Job, ...] = ()
     type_check: bool = False
     verbose: bool = False
@@ -73,7 +75,9 @@ def inspect(
     live = [None] * len(environments) if how.offline else _ask(environments, progress)
     checked = [_check(*pair, how) for pair in zip(environments, live, strict=True)]
     checked += [_orphans(orphans, how.policy)] if orphans else []
-    return Report(tuple(checked), how.policy.profile, how.fail_on, how.verbose)
+    report = Report(tuple(checked), how.policy.profile, how.fail_on, how.verbose)
+    everything = how.whole and not how.offline and not report.failures
+    return replace(report, unused=how.policy.unused(finding for *_, finding in report) if everything else ())
 
 
 def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress]) -> list[Live]:
@@ -168,7 +172,9 @@ def _type_errors(name: str, module: str) -> Iterator[Change]:
 
 
 def _orphans(orphans: Sequence[Path], policy: Policy) -> Checked:
-    found = [policy.judge([(Place() / path.name).change("file-orphan")], shown_path(path), {}) for path in orphans]
+    found = [
+        policy.judge([(Place() / path.name).change("file-orphan")], path.stem, shown_path(path), {}) for path in orphans
+    ]
     comparison = _comparison(FILES, tuple(finding for findings in found for finding in findings))
     return Checked("files without a target", "[tool.orl-codegen]", (comparison,), "orl-codegen generate --prune")
 
@@ -192,7 +198,7 @@ class _Judge:
         of_snapshot = [change for change in changes if change.rule.startswith("snapshot-")]
         of_module = [change for change in changes if change not in of_snapshot]
         findings = (
-            *self.policy.judge(of_snapshot, self.environment.shown(".json"), {}),
-            *self.policy.judge(of_module, self.environment.shown(), lines),
+            *self.policy.judge(of_snapshot, self.environment.name, self.environment.shown(".json"), {}),
+            *self.policy.judge(of_module, self.environment.name, self.environment.shown(), lines),
         )
         return _comparison(name, findings)

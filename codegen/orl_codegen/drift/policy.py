@@ -4,6 +4,7 @@
 param-order-changed = "error"
 
 [[tool.orl-codegen.accept]]
+environment = "kitchen"
 rule = "tool-description-changed"
 tool = "search"
 path = "/description"
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -34,23 +36,25 @@ class Acceptance:
 
     Attributes:
         reason: Why.
+        environment: Slug of the environment; None for every one that changes so.
         rule: Id of the rule.
-        tool: Wire name; None for the environment itself and for files.
+        tool: Wire name; None for the environment itself.
         path: The JSON pointer of the finding.
-        fingerprint: The finding's fingerprint; with it, the other three may be left out.
+        fingerprint: The finding's fingerprint; with it, rule, tool and path may be left out.
         expires: The last day on which it holds; None for no end.
     """
 
     reason: str
+    environment: str | None = None
     rule: str | None = None
     tool: str | None = None
     path: str | None = None
     fingerprint: str | None = None
     expires: datetime.date | None = None
 
-    def covers(self, change: Change) -> bool:
-        """Whether it is about this change; no acceptance is about our own files."""
-        if RULES[change.rule].about_files:
+    def covers(self, change: Change, environment: str) -> bool:
+        """Whether it is about this change of that environment; no acceptance is about our own files."""
+        if RULES[change.rule].about_files or self.environment not in (None, environment):
             return False
         if self.fingerprint is not None:
             return self.fingerprint == change.fingerprint and self.rule in (None, change.rule)
@@ -73,26 +77,36 @@ class Policy:
     accepted: tuple[Acceptance, ...] = ()
     today: datetime.date = field(default_factory=datetime.date.today)
 
-    def judge(self, changes: Iterable[Change], file: str, lines: Mapping[str | None, int]) -> tuple[Finding, ...]:
+    def judge(
+        self, changes: Iterable[Change], environment: str, file: str, lines: Mapping[str | None, int]
+    ) -> tuple[Finding, ...]:
         """The findings that changes amount to, the gravest first; those that are `off` are left out.
 
         Args:
             changes: What changed.
+            environment: Slug of the environment that it changed in.
             file: The file that the findings are shown at.
             lines: The line of each tool in it, by wire name; that of the adapter under None.
         """
-        found = (self._finding(change, file, lines.get(change.tool, lines.get(None, 1))) for change in changes)
+        found = (
+            self._finding(change, environment, file, lines.get(change.tool, lines.get(None, 1))) for change in changes
+        )
         counted = (finding for finding in found if finding.severity != "off")
         return tuple(sorted(counted, key=lambda finding: SEVERITIES.index(finding.severity)))
 
-    def _finding(self, change: Change, file: str, line: int) -> Finding:
+    def unused(self, findings: Iterable[Finding]) -> tuple[Acceptance, ...]:
+        """The acceptances that cover none of the findings, which are all that there are."""
+        found = [(finding.change, finding.environment) for finding in findings]
+        return tuple(entry for entry in self.accepted if not any(entry.covers(*one) for one in found))
+
+    def _finding(self, change: Change, environment: str, file: str, line: int) -> Finding:
         rule = RULES[change.rule]
         severity = self.severities.get(rule.id, rule.severity(self.profile))
-        covering = [entry for entry in self.accepted if entry.covers(change)]
+        covering = [entry for entry in self.accepted if entry.covers(change, environment)]
         valid = next((entry for entry in covering if entry.expires is None or entry.expires >= self.today), None)
         note = f"It was accepted until {covering[0].expires}." if covering and valid is None else ""
         message = change.sentence(rule.sentence)
-        return Finding(change, severity, message, file, line, valid.reason if valid else None, note)
+        return Finding(change, environment, severity, message, file, line, valid.reason if valid else None, note)
 
 
 # --- reading the configuration -------------------------------------------------------------------------------------
@@ -157,6 +171,8 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
     if "rule" in values:
         _known_rule(values["rule"], _ACCEPT)
         _not_about_files(values["rule"], _ACCEPT, "accepted")
+    if not re.fullmatch("[0-9a-f]{12}", values.get("fingerprint", "0" * 12)):
+        raise ConfigError(f"{_ACCEPT}: a `fingerprint` has twelve hex digits; paste it as check prints it.")
     if "fingerprint" not in values and not ("rule" in values and "path" in values):
         raise ConfigError(
             f"{_ACCEPT}: name the change by `fingerprint`, or by `rule`, `tool` and `path`, as check prints it."

@@ -32,6 +32,11 @@ class Source:
     shown: str
     lines: Mapping[str | None, int] = field(default_factory=dict)
 
+    @property
+    def slug(self) -> str:
+        """What the environment is called: as its files are."""
+        return PurePosixPath(self.shown).stem
+
 
 def read_snapshot(place: str) -> Source:
     """Read a snapshot from a path or from `<git ref>:<path>`; a file that exists is a path.

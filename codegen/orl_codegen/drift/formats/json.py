@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
+from orl_codegen.drift.policy import Acceptance
 
 
 def as_json(report: Report) -> str:
@@ -20,8 +21,14 @@ def as_json(report: Report) -> str:
         "accepted": [
             {**_finding(*found), "reason": found[2].accepted} for found in report if found[2].accepted is not None
         ],
+        "unused_acceptances": [_acceptance(entry) for entry in report.unused],
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def _acceptance(entry: Acceptance) -> dict[str, Any]:
+    keys = ("environment", "rule", "tool", "path", "fingerprint", "reason")
+    return {key: getattr(entry, key) for key in keys}
 
 
 def _environment(checked: Checked) -> dict[str, Any]:

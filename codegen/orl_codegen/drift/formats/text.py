@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.drift.policy import Acceptance
 from orl_codegen.drift.rules import RULES
 from orl_codegen.errors import printable
 
@@ -80,15 +81,28 @@ def _closing(report: Report) -> Iterator[str]:
         yield "\n\n".join(
             ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, acceptable)]
         )
+    if report.unused:
+        yield "\n".join(["Acceptances that cover nothing any more, to be removed:", "", *map(_unused, report.unused)])
     commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
     if commands:
         yield "\n".join(["To write the files again:", "", *(f"    {command}" for command in dict.fromkeys(commands))])
 
 
+def _unused(entry: Acceptance) -> str:
+    words = filter(None, (entry.environment, entry.rule, entry.tool, entry.path, entry.fingerprint))
+    return f"    {' '.join(map(printable, words))}: {printable(entry.reason)}"
+
+
 def acceptance(finding: Finding) -> str:
     """The block of TOML that accepts a finding, and nothing else."""
     change = finding.change
-    pairs = {"rule": change.rule, "tool": change.tool, "path": change.path, "fingerprint": change.fingerprint}
+    pairs = {
+        "environment": finding.environment,
+        "rule": change.rule,
+        "tool": change.tool,
+        "path": change.path,
+        "fingerprint": change.fingerprint,
+    }
     lines = [f"{key} = {toml(value)}" for key, value in pairs.items() if value is not None]
     return "\n".join(["[[tool.orl-codegen.accept]]", *lines, 'reason = "reviewed: say why"', "# expires = YYYY-MM-DD"])
 

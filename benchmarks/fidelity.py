@@ -22,7 +22,8 @@ from typing import Any
 
 from orl_codegen.generator.contract.annotations import object_keys
 from orl_codegen.generator.contract.contract import build
-from orl_codegen.generator.contract.schema import Schema, expand
+from orl_codegen.generator.contract.expansion import expand
+from orl_codegen.generator.contract.schema import Schema
 from orl_codegen.generator.contract.wording import parts_of
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot

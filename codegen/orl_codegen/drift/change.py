@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import printable
-from orl_codegen.generator.contract.schema import escape
+from orl_codegen.generator.contract.expansion import escape
 from orl_codegen.generator.json_values import canonical
 
 _EXCERPT = 80

@@ -69,7 +69,7 @@ def _type(first: object, second: object) -> object:
     shared = [name for name in wanted if name in others]
     if {"integer", "number"} <= {*wanted, *others} and "integer" not in shared:
         shared.append("integer")  # every integer is a number, too
-    return shared or first
+    return shared or _Apart()
 
 
 def _enum(first: object, second: object) -> object:
@@ -86,7 +86,8 @@ def _closed(first: object, second: object) -> object:
 def _text(first: object, second: object) -> object:
     if not isinstance(first, str) or not isinstance(second, str) or second.strip() in first:
         return first
-    return f"{first.rstrip()}\n{second}" if first.strip() else second
+    stop = "." if first.rstrip()[-1:].isalnum() else ""
+    return f"{first.rstrip()}{stop}\n{second}" if first.strip() else second
 
 
 def _greater(first: Any, second: Any) -> Any:

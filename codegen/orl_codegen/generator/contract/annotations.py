@@ -86,7 +86,12 @@ def is_literal(schema: Schema) -> bool:
     if schema.values is None:
         return schema.kind == "union" and all(is_literal(option) for option in schema.options)
     kinds = [option.kind for option in schema.options] if schema.kind == "union" else [schema.kind]
-    return all(json_type(value) in kinds and json_type(value) in LITERAL_KINDS for value in schema.values)
+    return all(json_type(value) in kinds and _is_literal_value(value) for value in schema.values)
+
+
+def _is_literal_value(value: Any) -> bool:
+    # mypy reads no literal of more than 64 bits.
+    return json_type(value) in LITERAL_KINDS and not (isinstance(value, int) and abs(value) >= 2**63)
 
 
 @dataclass(frozen=True)

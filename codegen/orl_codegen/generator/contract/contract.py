@@ -115,7 +115,8 @@ def build(
     adapter = Identifier(class_name or pascal(snapshot.variant) or "Adapter")
     annotations = annotate([(names[tool.name], tool.schema) for tool in merged], {adapter, *names.values()})
     tools = tuple(_tool(tool, names[tool.name], annotations.parameters[i]) for i, tool in enumerate(merged))
-    notes = [*left_out, *(note for pair in zip(merged, tools, strict=True) for note in _notes(*pair))]
+    notes = [*left_out, *_environment_notes(snapshot)]
+    notes += [note for pair in zip(merged, tools, strict=True) for note in _notes(*pair)]
     return Contract(adapter, snapshot, tools, annotations.nested, tuple(notes))
 
 
@@ -171,6 +172,12 @@ def _conflict_message(tool: MergedTool) -> str:
     )
 
 
+def _environment_notes(snapshot: Snapshot) -> list[Note]:
+    """What is odd about the texts of the environment itself."""
+    found = suspicious([snapshot.variant, snapshot.terminal_tool, snapshot.splits])
+    return [Note("suspicious", "the environment", printable(", ".join(found)))] if found else []
+
+
 def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
     wire_name = printable(tool.wire_name)
     notes: list[Note] = []
@@ -179,15 +186,17 @@ def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
         notes.append(Note(kind, wire_name, message))
 
     if merged.conflict:
-        note("widened", "tasks give it different schemas; it takes what any of them takes")
+        note("widened", "its specs have different schemas; it takes what any of them takes")
     if tool.name != tool.wire_name:
-        note("renamed", f"its method is called {tool.name}; the model still sees {wire_name}")
+        note("renamed", f"its method is called {tool.name}; the model still sees {wire_name!r}")
     for parameter in tool.parameters:
         if parameter.name != parameter.key:
             note("renamed", f"its parameter {printable(parameter.key)!r} is spelled {parameter.name} in Python")
     found = suspicious([tool.wire_name, merged.description, *_texts_of(tool.schema)])
     if found:
         note("suspicious", printable(", ".join(found)))
+    if merged.other_keys:
+        note("not shown", f"keys of its spec that ORS does not have: {printable(', '.join(merged.other_keys))}")
     unworded = sorted(wording.unworded(tool.schema))
     if unworded:
         note("not shown", f"keywords that are no JSON Schema: {printable(', '.join(unworded))}")

@@ -13,9 +13,15 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import SchemaError, printable
-from orl_codegen.generator.contract.schema import EMPTY, Schema, expand, union_of
+from orl_codegen.generator.contract.expansion import expand
+from orl_codegen.generator.contract.schema import EMPTY, Schema, union_of
 from orl_codegen.generator.json_values import distinct, same
-from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.snapshot import JSONObject, Snapshot
+
+SPEC_KEYS = frozenset({"name", "description", "input_schema"})
+
+LOWER_LIMITS = frozenset("minimum exclusiveMinimum minLength minItems minProperties".split())
+UPPER_LIMITS = frozenset("maximum exclusiveMaximum maxLength maxItems maxProperties".split())
 
 MAX_TOOLS = 2_000
 """How many tools one environment may have."""
@@ -30,7 +36,8 @@ class MergedTool:
         description: The description; where tasks differ, each of them, in order, on paragraphs of their own.
         schema: The top-level object, widened over all tasks.
         tasks: The probed tasks that offer the tool; None for a shared one, which all offer.
-        conflict: Whether specs of this name differ.
+        conflict: Whether the schemas of this name differ.
+        other_keys: Keys of its specs that mean nothing here, sorted.
     """
 
     name: str
@@ -38,6 +45,7 @@ class MergedTool:
     schema: Schema
     tasks: tuple[int, ...] | None
     conflict: bool
+    other_keys: tuple[str, ...] = ()
 
 
 def merged_tools(snapshot: Snapshot) -> tuple[MergedTool, ...]:
@@ -65,7 +73,7 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
     shared = [spec for spec in snapshot.tools if spec["name"] == name]
     entries = [entry for entry in snapshot.task_tools if entry.spec["name"] == name]
     specs = [*shared, *(entry.spec for entry in entries)]
-    schemas = [expand(spec.get("input_schema"), name) for spec in specs]
+    schemas = [expand(_input_schema(spec), name) for spec in specs]
     tasks = None if shared else tuple(sorted({task for entry in entries for task in entry.tasks}))
     return MergedTool(
         name=name,
@@ -73,7 +81,17 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
         schema=widen(schemas),
         tasks=tasks,
         conflict=any(schema != schemas[0] for schema in schemas),
+        other_keys=tuple(sorted({key for spec in specs for key in spec} - SPEC_KEYS)),
     )
+
+
+def _input_schema(spec: JSONObject) -> object:
+    if "input_schema" not in spec and "inputSchema" in spec:
+        raise SchemaError(
+            f"The tool {printable(spec['name'])!r} is refused: its spec has `inputSchema`, as MCP calls it, and ORS "
+            "calls it `input_schema`. Rename it on the server, or leave the tool out with --allow-partial."
+        )
+    return spec.get("input_schema")
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
@@ -127,7 +145,11 @@ def _wider_object(a: Schema, b: Schema) -> Schema:
 
 
 def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:
-    """Limits hold only where both tasks set them alike; texts of both are kept."""
+    """Of limits the wider one holds, if both tasks set one; texts of both are kept; the rest has to be the same."""
     shared = {key: value for key, value in a.facts.items() if key in b.facts and same(value, b.facts[key])}
+    for wider, keywords in ((min, LOWER_LIMITS), (max, UPPER_LIMITS)):
+        for key in keywords & a.facts.keys() & b.facts.keys():
+            if all(isinstance(side.facts[key], (int, float)) for side in (a, b)):
+                shared[key] = wider(a.facts[key], b.facts[key])
     texts = _distinct([a.description, b.description])
     return MappingProxyType({**shared, **({"description": "\n".join(texts)} if texts else {})})

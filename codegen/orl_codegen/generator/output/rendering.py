@@ -137,7 +137,7 @@ def _context(contract: Contract, slug: str) -> dict[str, object]:
     runtime |= {"UNSET"} if optional else set()
     runtime |= {"TerminalTool"} if contract.snapshot.terminal_tool is not None else set()
     return {
-        "banner": "\n".join(_banner(slug)),
+        "banner": "\n".join(_banner(contract, slug)),
         "docstring": docstring.literal("\n".join(_module_docstring(contract)), 0),
         "typing_names": sorted(used | ({"TYPE_CHECKING"} if contract.nested else set()), key=_import_order),
         "runtime_names": sorted(runtime, key=_import_order),
@@ -150,14 +150,15 @@ def _context(contract: Contract, slug: str) -> dict[str, object]:
     }
 
 
-def _banner(slug: str) -> Iterator[str]:
+def _banner(contract: Contract, slug: str) -> Iterator[str]:
+    partial = " --allow-partial" if any(note.kind == "left out" for note in contract.notes) else ""
     yield f"{BANNER} {__version__} from {slug}.json. DO NOT EDIT: the next run overwrites it."
-    yield "# Rewrite it: orl-codegen generate --offline"
+    yield f"# Rewrite it, in this folder: orl-codegen generate --offline -o .{partial}"
 
 
 def _module_docstring(contract: Contract) -> Iterator[str]:
     yield f"The tools of `{printable(contract.snapshot.target)}`, as an adapter for TRL's trainers."
-    only_some = [tool for tool in contract.tools if tool.tasks is not None]
+    only_some = [tool for tool in contract.tools if tool.tasks not in (None, contract.snapshot.probed)]
     if only_some:
         yield ""
         yield "Not every task offers every tool. Of the tasks that were probed:"
@@ -165,7 +166,7 @@ def _module_docstring(contract: Contract) -> Iterator[str]:
     widened = [note.tool for note in contract.notes if note.kind == "widened"]
     if widened:
         yield ""
-        yield "Tasks give these tools different schemas, and the adapter takes what any of them takes:"
+        yield "Specs give these tools different schemas, and the adapter takes what any of them takes:"
         yield from (f"- `{name}`" for name in widened)
     left_out = [note.tool for note in contract.notes if note.kind == "left out"]
     if left_out:

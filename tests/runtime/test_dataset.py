@@ -195,6 +195,22 @@ def test_fetching_prompts_stops_at_the_first_error(server: RunningServer, monkey
     assert server.wait_for_sessions(0) == 0
 
 
+def test_tasks_whose_prompt_cannot_be_fetched_are_left_out(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With `on_reset_failure="unscored"` the others train, after one warning, unless there are no others."""
+    from orl_codegen.runtime import session
+
+    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    lenient: dict[str, Any] = {"prompts": "dataset", "on_reset_failure": "unscored"}
+    dataset = spec_of(server, adapters.MoodyEcho, indices=[0, 1, 3, 1], **lenient).train_dataset
+    assert dataset["task_index"] == [0, 3] and dataset["mood"] == ["well", "broken tool"]
+    assert caplog.text.count("2 of 4 tasks were left out of the dataset. No session of moodyecho") == 1
+    assert "no sandbox for you" in caplog.text and "on_reset_failure" not in caplog.text
+    with pytest.raises(SessionError, match=r"See what its server says\.$"):
+        spec_of(server, adapters.MoodyEcho, indices=[1], **lenient).train_dataset  # noqa: B018
+
+
 def test_several_environments_in_one_dataset(server: RunningServer) -> None:
     """The column `environment` says which; columns are united; prompts with and without images go together."""
     both = combine(

@@ -201,6 +201,7 @@ def test_one_broken_sandbox_does_not_end_a_long_run(server: RunningServer, monke
     rollout = adapter_of(server, adapters.MoodyEcho, on_reset_failure="unscored")
     assert "not available" in rollout.reset(task_index=1)
     assert "failed" in rollout.echo(text="hello")
+    assert "on_reset_failure" not in rollout.failure, "no advice to do what has been done"
     assert rewards_of(rollout) == [None]
     assert rollout.reset(task_index=0) == "Echo 'hello' to win."
     rollout._close()

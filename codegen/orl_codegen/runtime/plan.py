@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Prompts = Literal["session", "dataset"]
 OnResetFailure = Literal["raise", "unscored"]
 
+ADVICE = {
+    "raise": "See what its server says, or let the training go on without such rollouts: "
+    'OpenRewardSpec(..., on_reset_failure="unscored").',
+    "unscored": "See what its server says.",
+}
+
 
 @dataclass
 class Plan:
@@ -76,6 +82,7 @@ class Plan:
             task,
             toolset=self.toolset,
             messages=messages or prompt_digest is not None,
+            advice=ADVICE[self.on_reset_failure],
             check_tools=check_tools if verifying else None,
             check_prompt=None if prompt_digest is None else partial(check, digest=prompt_digest),
         )

@@ -5,27 +5,32 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from orl_codegen.errors import PromptMismatch
+from orl_codegen.errors import PromptMismatch, SessionError
 from orl_codegen.runtime.blocks import Images, decoded, rendered, text_of
 from orl_codegen.runtime.loop import event_loop
 
 if TYPE_CHECKING:
     from orl_codegen.runtime.plan import Plan
 
+logger = logging.getLogger(__name__)
+
 JSON = dict[str, Any]
 
 AT_ONCE = 16  # sessions that are open at the same time while prompts are fetched
 
 
-def fetch(plan: Plan, indices: Sequence[int]) -> list[list[JSON]]:
-    """The messages of each task, as the wire has them. Shows a progress bar on standard error.
+def fetch(plan: Plan, indices: Sequence[int]) -> list[list[JSON] | None]:
+    """The messages of each task, as the wire has them; None where the plan lets the training go on without the task.
+
+    Shows a progress bar on standard error.
 
     Raises:
-        SessionError: A session could not be opened.
+        SessionError: A session could not be opened, or none of them.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -36,24 +41,33 @@ def fetch(plan: Plan, indices: Sequence[int]) -> list[list[JSON]]:
         return event_loop().run(_fetch(plan, indices, partial(progress.advance, task)))
 
 
-async def _fetch(plan: Plan, indices: Sequence[int], advance: Callable[[], None]) -> list[list[JSON]]:
+async def _fetch(plan: Plan, indices: Sequence[int], advance: Callable[[], None]) -> list[list[JSON] | None]:
     free = asyncio.Semaphore(AT_ONCE)
+    failures: list[SessionError] = []
 
-    async def messages(index: int) -> list[JSON]:
+    async def messages(index: int) -> list[JSON] | None:
         async with free:
             session = plan.open(plan.task(index), messages=True)
             try:
                 return await asyncio.wrap_future(session.opening)
+            except SessionError as error:
+                failures.append(error)
+                if plan.on_reset_failure == "raise" or len(failures) == len(indices):
+                    raise
+                return None
             finally:
                 await session.close()
                 advance()
 
     tasks = [asyncio.ensure_future(messages(index)) for index in indices]
     try:
-        return await asyncio.gather(*tasks)
+        fetched = await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()  # after an error, those that are left
+    if failures:
+        logger.warning("%d of %d tasks were left out of the dataset. %s", len(failures), len(indices), failures[0])
+    return fetched
 
 
 def digest_of(messages: list[JSON]) -> str:

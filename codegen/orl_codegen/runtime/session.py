@@ -54,6 +54,7 @@ class Session:
         task: `{"split": ..., "index": ...}` or `{"task_spec": ...}`.
         toolset: The built-in toolset to open it with.
         messages: Ask for the prompt as messages, not as blocks.
+        advice: What an error says to do where it cannot be opened.
         check_tools: Given what `/task_tools` answers; what it raises ends the session.
         check_prompt: Given the prompt; what it raises ends the session.
 
@@ -68,10 +69,11 @@ class Session:
         *,
         toolset: str | None = None,
         messages: bool = False,
+        advice: str = "See what its server says.",
         check_tools: Callable[[Any], None] | None = None,
         check_prompt: Callable[[list[JSON]], None] | None = None,
     ) -> None:
-        self._endpoint, self._messages = endpoint, messages
+        self._endpoint, self._messages, self._advice = endpoint, messages, advice
         self._check_tools, self._check_prompt = check_tools, check_prompt
         self._creation = {"env_name": endpoint.variant, **task, **({"toolset_name": toolset} if toolset else {})}
         self._pid = os.getpid()
@@ -183,10 +185,7 @@ class Session:
                 break
             await asyncio.sleep(pause)
         self._loop.sessions.discard(self)
-        raise SessionError(
-            f"No session of {self._endpoint.shown()} could be opened: {said}. See what its server says, or let the "
-            'training go on without such rollouts: on_reset_failure="unscored".'
-        )
+        raise SessionError(f"No session of {self._endpoint.shown()} could be opened: {said}. {self._advice}")
 
     async def _attempt(self) -> list[JSON]:
         self._wire = Wire(self._endpoint)

@@ -46,7 +46,8 @@ class OpenRewardSpec:
         images: `"pil"` for vision models, `"placeholder"` for a line of text, `"drop"` for nothing.
         toolset: The built-in toolset to open sessions with, if not the one that the adapter was made with.
         drop_failed_rollouts: Whether a rollout that the infrastructure ended loses a reward that it had seen.
-        on_reset_failure: `"raise"`, or `"unscored"` to go on where no session can be opened.
+        on_reset_failure: `"raise"`, or `"unscored"` to go on where no session can be opened: its rollout is unscored,
+            and with `prompts="dataset"` the task is left out of the dataset.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -110,6 +111,8 @@ class OpenRewardSpec:
         Raises:
             UsageError: There is no such split, variant or index.
             ServerError: The server could not be reached.
+            SessionError: With `prompts="dataset"`, a session could not be opened; or none of them, with
+                `on_reset_failure="unscored"`.
         """
         from orl_codegen.runtime.dataset import to_dataset
 
@@ -148,8 +151,10 @@ class OpenRewardSpec:
         rows = dataset.task_rows(plan.split, tasks, self._include_metadata)
         if plan.prompts == "session":
             return rows
-        fetched = prompts.rows(prompts.fetch(plan, [index for index, _ in tasks]), plan.images)
-        return [row | prompt for row, prompt in zip(rows, fetched, strict=True)]
+        fetched = prompts.fetch(plan, [index for index, _ in tasks])
+        there = [(row, messages) for row, messages in zip(rows, fetched, strict=True) if messages is not None]
+        columns = prompts.rows([messages for _, messages in there], plan.images)
+        return [row | prompt for (row, _), prompt in zip(there, columns, strict=True)]
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -111,6 +111,16 @@ def test_other_templates_are_another_generator(project: Path) -> None:
     ]
 
 
+def test_templates_that_cannot_be_used_are_an_error(project: Path) -> None:
+    """A folder that is not there, or a template that does not render, is status 2 and no drift, with --diff as well."""
+    (project / "broken").mkdir()
+    (project / "broken/module.py.jinja").write_text("{{ nothing_of_this_name }}")
+    for folder, said in {"nowhere": "is no folder", "broken": "do not render"}.items():
+        for more in ([], ["--diff"]):
+            outcome = orl_codegen("check", "--offline", "--templates", folder, *more)
+            assert outcome.status == 2 and said in outcome.err
+
+
 def test_a_seal_that_is_only_old_is_no_finding(project: Path) -> None:
     """Where rendering again gives the very same text, nothing is found, whatever was touched in between."""
     path = project / "generated/pantry.py"

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.errors import OrlCodegenError, SnapshotError, TargetError, printable
+from orl_codegen.errors import ConflictError, SchemaError, SnapshotError, TargetError, VerificationError, printable
 from orl_codegen.generator import snapshot
 from orl_codegen.generator.options import Job, Options, committed_slug
 from orl_codegen.generator.output import reading, rendering, writing
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
+
+UNRENDERABLE = (SchemaError, ConflictError, VerificationError)
+"""What a snapshot can be to blame for when it is rendered; an error of whoever calls us is none of these."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Committed:
         """Why the seal does not hold; nothing where rendering again gives the same text."""
         try:
             expected = self.expected(taken)
-        except OrlCodegenError:  # what cannot be rendered now was rendered by something else
+        except UNRENDERABLE:  # what cannot be rendered now was rendered by something else
             expected = None
         if module == expected:
             return
@@ -121,7 +124,8 @@ class Committed:
         """The text that the module should have, if the environment says what `taken` says.
 
         Raises:
-            OrlCodegenError: The snapshot cannot be rendered.
+            SchemaError, ConflictError, VerificationError: The snapshot cannot be rendered.
+            UsageError: The templates cannot.
         """
         from orl_codegen.generator.pipeline import render_files
 

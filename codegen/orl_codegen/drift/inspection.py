@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.commands import regenerate
-from orl_codegen.drift.committed import Committed, shown_path
+from orl_codegen.drift.committed import UNRENDERABLE, Committed, shown_path
 from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import Policy
@@ -125,7 +125,7 @@ def _diff(environment: Committed, live: Live, differ: Differ) -> str:
     taken = live if isinstance(live, Snapshot) else environment.snapshot
     try:
         expected = None if taken is None else environment.expected(taken)
-    except OrlCodegenError:  # what cannot be rendered is told by the comparison
+    except UNRENDERABLE:  # what cannot be rendered is told by the comparison
         return ""
     path = environment.folder / f"{environment.slug}.py"
     return "" if expected in (None, environment.module) else differ(path, environment.module, expected)

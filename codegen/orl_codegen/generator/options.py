@@ -14,6 +14,7 @@ from orl_codegen.generator.contract.naming import BUILTINS, KEYWORDS, MODULE_NAM
 from orl_codegen.generator.target import Target, slug_of, words_of
 
 MAX_PROBES = 100_000
+A_DAY = 86_400
 
 Probe = Literal["first", "all"] | tuple[int, ...]
 
@@ -67,8 +68,12 @@ class Options:
                 f"--class-name {printable(self.class_name)} is no name of a class, or one that the module uses itself. "
                 "Choose another."
             )
-        if not self.timeout > 0:
-            raise UsageError("--timeout must be more than 0 seconds.")
+        if not 0 < self.timeout <= A_DAY:
+            raise UsageError(f"--timeout must be more than 0 seconds, and at most a day ({A_DAY}).")
+        if self.templates is not None and not self.templates.is_dir():
+            raise UsageError(
+                f"--templates {printable(self.templates)} is no folder. Name the folder that holds your templates."
+            )
         if self.toolset and not self.task_tools:
             raise UsageError("--toolset is seen only in a session: it cannot go with --no-task-tools.")
 

@@ -10,7 +10,10 @@ from orl_codegen.drift.findings import Checked, Comparison, Report
 from orl_codegen.drift.policy import Acceptance, Policy
 from tests.drift.cases import snapshot
 
-HOSTILE = "\n::error::x%0A\r]]>&<b>|`@someone`|\x1b[31m\u202e**bold** [link](http://evil) <!-- {{ \ud7ff"
+HOSTILE = (
+    "\n::error::x%0A\r]]>&<b>|`@someone` https://evil.example `|"
+    "\x1b[31m\u202e**bold** [link](http://evil) <!-- {{ \ud7ff"
+)
 
 
 def report(changes: Iterable[Change], accepted: tuple[Acceptance, ...] = ()) -> Report:

@@ -144,6 +144,19 @@ def test_markdown_is_a_table_and_nothing_else() -> None:
     assert all(row.count("<td>") == 4 for row in html.split("<tr>")[2:])
 
 
+def test_a_failed_comparison_is_code_in_markdown() -> None:
+    """Why a comparison failed may quote the server, so it is code as a whole, links included."""
+    assert "`http://127.0.0.1:1 could not be reached: refused.`" in FORMATS["markdown"](unreachable())
+
+
+def test_no_text_of_a_server_holds_a_backtick() -> None:
+    """Backticks in names and values are replaced, so that those in a message are ours and come in pairs."""
+    for finding in report(hostile()).findings:
+        inside = finding.message.split("`")[1::2]
+        assert finding.message.count("`") == 2 * len(inside)
+        assert "evil" not in "".join(finding.message.split("`")[::2])
+
+
 def test_markdown_fits_into_a_comment() -> None:
     """However much was found, the comment is short enough for GitHub and says that there is more."""
     many = [ORDINARY[1].__class__("tool-removed", f"tool-{i}" * 20, "", "x" * 50) for i in range(2000)]

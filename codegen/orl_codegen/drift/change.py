@@ -45,15 +45,18 @@ class Change:
     def what(self) -> str:
         """What changed, as a person would call it: `filters.cuisine` of `search`."""
         if self.tool is None:
-            return f"`{printable(_unescape(self.path.rpartition('/')[2]))}`"
+            return quoted(self._key)
         inside = spoken(self.path)
-        return f"`{printable(inside)}` of `{printable(self.tool)}`" if inside else f"`{printable(self.tool)}`"
+        return f"{quoted(inside)} of {quoted(self.tool)}" if inside else quoted(self.tool)
+
+    @property
+    def _key(self) -> str:
+        return _unescape(self.path.rpartition("/")[2])
 
     def sentence(self, template: str) -> str:
         """One sentence about the change; values of the server are escaped and cut to where they differ."""
         old, new = _contrast(shown(self.old), shown(self.new))
-        key = self.path.rpartition("/")[2]
-        text = template.format(what=self.what, old=old, new=new, path=f"`{printable(_unescape(key))}`")
+        text = template.format(what=self.what, old=old, new=new, path=quoted(self._key))
         return text[0].upper() + text[1:]
 
 
@@ -102,7 +105,13 @@ def _contrast(old: str, new: str) -> tuple[str, str]:
 
 
 def _excerpt(text: str, start: int) -> str:
-    return f"`{'…' if start else ''}{printable(text[start:], _EXCERPT)}`"
+    return quoted(f"{'…' if start else ''}{text[start:]}", _EXCERPT + bool(start))
+
+
+def quoted(text: str, limit: int = 200) -> str:
+    """Text of a server between backticks. It holds none itself, so that Markdown, too, finds where it ends: outside, it
+    could be a link or a mention."""
+    return f"`{printable(text, limit).replace('`', chr(39))}`"
 
 
 def _unescape(part: str) -> str:

@@ -50,7 +50,7 @@ def _section(checked: Checked) -> Iterator[str]:
         for start in range(0, len(rows), 50):
             yield "\n".join([head, *rows[start : start + 50]])
     for comparison in failed:
-        yield f"**{comparison.name}** could not be compared: {plain(comparison.note)}"
+        yield f"**{comparison.name}** could not be compared: {code(comparison.note)}"
     if checked.regenerate:
         yield f"To write the files again: {code(checked.regenerate)}"
     if checked.diff:

@@ -22,7 +22,8 @@ from orl_codegen.runtime.loop import close_sessions
 from orl_codegen.runtime.rewards import last_reward
 from orl_codegen.runtime.session import CallRefused
 from tests.runtime import adapters
-from tests.support.servers import RunningServer, dead_url, running
+from tests.support.applications import answering
+from tests.support.servers import RunningServer, dead_url, running, serving_application
 
 
 def adapter_of(server: RunningServer, adapter: Any = adapters.Echo, **options: Any) -> Any:
@@ -215,11 +216,12 @@ def test_a_task_that_does_not_exist_is_not_tried_again(server: RunningServer) ->
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the address."""
+    """The message names the address, and what happened in place of how often it was tried."""
     monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
     url = dead_url()
-    with pytest.raises(SessionError, match=url.removeprefix("http://")):
+    with pytest.raises(SessionError, match=url.removeprefix("http://") + ".*Cannot connect") as raised:
         OpenRewardSpec(adapters.Echo, base_url=url).environment_factory().reset()
+    assert "retries" not in str(raised.value)
 
 
 def test_a_server_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +233,20 @@ def test_a_server_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
         rollout.reset()
     assert "failed" in rollout.echo(text="word0")
     assert rollout.failure
+
+
+def test_a_session_that_the_server_has_ended() -> None:
+    """`failure` says what the server said, and not what the SDK makes of it."""
+    from openreward.environments import Server
+
+    from tests.environments.echo import Echo
+
+    with serving_application(answering({"/echo/call": 410}, Server([Echo]).app)) as server:
+        rollout = adapter_of(server)
+        rollout.reset()
+        rollout.echo(text="word0")
+        rollout._close()
+    assert rollout.failure.startswith("HTTP 410") and "None" not in rollout.failure
 
 
 def test_a_session_outlives_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,6 +383,7 @@ def test_the_factory_pickles_and_shows_no_secret(server: RunningServer) -> None:
     for shown in map(repr, (spec, spec._plan, factory, rollout, rollout._session, spec.reward_funcs)):
         assert "hush" not in shown and "top-secret" not in shown
     rollout._close()
+    assert "hunter2" not in repr(OpenRewardSpec(adapters.Echo, base_url="http://ada:hunter2@127.0.0.1:1")._plan)
 
 
 def test_no_error_quotes_a_secret(
@@ -432,6 +449,17 @@ def test_arguments_that_are_not_understood() -> None:
         ({"prompts": "databse"}, '"session" or "dataset"'),
         ({"images": "png"}, '"pil" or "placeholder" or "drop"'),
         ({"on_reset_failure": "ignore"}, '"raise" or "unscored"'),
+        ({"base_url": "localhost:8080"}, "localhost:8080 is no URL of a server. Write scheme"),
+        ({"base_url": "ftp://u:hush@x"}, "^x is no URL"),
+        ({"base_url": "http://"}, "is no URL"),
+        ({"base_url": "http://u:hush@x:port"}, "^x:port is no URL"),
+        ({"base_url": "http://x?token=hush"}, "is no URL"),
+        ({"secrets": {"TOKEN": 123}}, "secret TOKEN is no text"),
+        ({"secrets": {"TOKEN": None}}, "secret TOKEN is no text"),
+        ({"secrets": {"TOKEN": ("hush",)}}, "secret TOKEN is no text"),
+        ({"secrets": {"TOKEN": ("hush", "example.org")}}, "secret TOKEN is no text"),
+        ({"secrets": [("TOKEN", "hush")]}, "no mapping"),
     ]:
-        with pytest.raises(UsageError, match=expected):
-            OpenRewardSpec(adapters.Echo, base_url=url, **options)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=expected) as raised:
+            OpenRewardSpec(adapters.Echo, **{"base_url": url, **options})  # type: ignore[arg-type]
+        assert "hush" not in str(raised.value) and "123" not in str(raised.value)

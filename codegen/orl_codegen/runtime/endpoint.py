@@ -34,7 +34,7 @@ class Endpoint:
         api_url: The platform's own API, which an environment may call with the key; None elsewhere.
     """
 
-    url: str
+    url: str = field(repr=False)  # it may hold a password
     variant: str
     deployment: str
     api_key: str | None = field(default=None, repr=False)
@@ -60,6 +60,7 @@ class Endpoint:
 
     def describe(self, error: BaseException) -> str:
         """An exception of a request, in one line that is safe to show."""
+        error = _first_cause(error)
         status, message = getattr(error, "status", None), getattr(error, "message", None)
         if type(error).__name__ == "AuthenticationError":
             said = "HTTP 401: the key was refused, or one is needed"
@@ -79,6 +80,15 @@ class Endpoint:
         values = [secret if isinstance(secret, str) else secret[0] for secret in self.secrets.values()]
         password = urlsplit(self.url).password or ""
         return sorted(filter(None, {*values, self.api_key, password, unquote(password)}), key=len, reverse=True)
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """What happened, instead of what the SDK made of it: how often it tried, or that it calls the session ended."""
+    causes = getattr(error, "errors", None)
+    if isinstance(causes, list) and causes:
+        return _first_cause(causes[-1])
+    ended = type(error).__name__ == "SessionTerminatedError" and error.__cause__ is not None
+    return error.__cause__ if ended and error.__cause__ is not None else error
 
 
 def _quoted(value: str) -> str:
@@ -108,14 +118,14 @@ def endpoint(
     """Work out where the environment of an adapter is reached.
 
     Raises:
-        UsageError: An adapter of a Python class without `base_url`; a catalog name without a key; a secret that the
-            platform cannot place.
+        UsageError: An adapter of a Python class without `base_url`; something that is no URL; a catalog name without a
+            key; a secret that is no text, or that the platform cannot place.
     """
+    _check_secrets(secrets)
     target, variant = environment.target, variant or environment.variant
     url = base_url or (target if "://" in target else None)
     if url is not None:
-        if "://" not in url:
-            raise UsageError(f"base_url={printable(url)} is no URL. Write it with its scheme: http://{printable(url)}.")
+        _check_url(url)
         return Endpoint(url.rstrip("/"), variant, variant, api_key, _for_own_server(secrets or {}))
     if ":" in target or target.endswith(".py"):
         raise UsageError(
@@ -130,6 +140,36 @@ def endpoint(
         )
     sessions, api = _platform_url("sessions", "SESSION"), _platform_url("api", "API")
     return Endpoint(sessions, variant, target, key, _for_platform(secrets or {}), api)
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        there = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        there = there and not (parts.query or parts.fragment or re.search(r"\s", url))
+    except ValueError:  # a port that is no number, a bracket that is left open
+        there = False
+    if not there:
+        shown = printable(url.rpartition("@")[2].partition("?")[0])
+        raise UsageError(f"{shown} is no URL of a server. Write scheme, host and port: http://127.0.0.1:8080.")
+
+
+def _check_secrets(secrets: object) -> None:
+    """Nothing of what is wrong is shown but the key: it is a secret all the same."""
+    if not isinstance(secrets or {}, Mapping):
+        raise UsageError("secrets is no mapping. Pass secrets={key: value}.")
+    for key, secret in dict(secrets or {}).items():  # type: ignore[call-overload]
+        if not isinstance(key, str) or not _is_secret(secret):
+            raise UsageError(
+                f"The secret {printable(key)} is no text. Pass secrets={{key: value}}, or secrets={{key: (value, "
+                "[domain, ...])}."
+            )
+
+
+def _is_secret(secret: object) -> bool:
+    if isinstance(secret, tuple) and len(secret) == 2 and isinstance(secret[1], (list, tuple)):
+        return all(isinstance(text, str) for text in (secret[0], *secret[1]))
+    return isinstance(secret, str)
 
 
 def _platform_url(subdomain: str, name: str) -> str:

@@ -19,6 +19,7 @@ from orl_codegen.generator.discovery import wire
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, Target
 from orl_codegen.runtime.endpoint import Endpoint, endpoint
+from orl_codegen.runtime.loop import refuse_redirects
 from orl_codegen.runtime.tools import Environment
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ async def connected(target: Target, url: str | None, options: Options) -> AsyncI
 
     timeout = aiohttp.ClientTimeout(total=options.timeout)
     async with AsyncEnvironmentsAPI(place.url, place.api_key) as environments:
+        refuse_redirects(environments.get(place.deployment).client)  # the one client of all its sessions
         try:
             async with (
                 aiohttp.ClientSession(place.url, timeout=timeout, trust_env=True) as client,
@@ -145,7 +147,7 @@ async def connected(target: Target, url: str | None, options: Options) -> AsyncI
                 "or allow more time with --timeout."
             ) from None
         except (aiohttp.ClientError, OSError, AuthenticationError, MaxRetriesError) as error:
-            said = place.describe(first_cause(error)).rstrip(".")
+            said = place.describe(error).rstrip(".")
             raise ServerError(
                 f"{printable(target.record)} could not be reached: {said}. Look whether the server "
                 "runs and the address is right."
@@ -192,12 +194,6 @@ async def _leave(manager: contextlib.AbstractAsyncContextManager[T], entering: a
     entering.cancel()
     with contextlib.suppress(Exception):
         await asyncio.wait_for(manager.__aexit__(None, None, None), CLOSE_WITHIN)
-
-
-def first_cause(error: Exception) -> Exception:
-    """What the SDK's retries ended on, instead of how many there were."""
-    causes: list[Exception] = getattr(error, "errors", None) or [error]
-    return causes[-1]
 
 
 def _api_key(target: Target, options: Options) -> str | None:

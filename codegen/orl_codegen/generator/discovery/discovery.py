@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from orl_codegen.errors import OrlCodegenError, ServerError, printable
 from orl_codegen.generator.discovery import wire
-from orl_codegen.generator.discovery.connection import Refused, Server, bounded, connected, first_cause, served
+from orl_codegen.generator.discovery.connection import Refused, Server, bounded, connected, served
 from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.snapshot import Snapshot, TaskTool
@@ -184,7 +184,7 @@ async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
         raise ServerError(_unprobed(index, options, str(error))) from None
     except Exception as error:
         late = f"it took longer than {options.timeout:g} seconds (--timeout)"
-        said = late if isinstance(error, TimeoutError) else place.describe(first_cause(error))
+        said = late if isinstance(error, TimeoutError) else place.describe(error)
         raise ServerError(_unprobed(index, options, said)) from None
     wire.tool_specs(answer, server.source("task_tools"))
     return dict(answer) if isinstance(answer, dict) else {"tools": answer}

@@ -15,14 +15,23 @@ class Turns:
 
     def __enter__(self) -> None:
         mine = Lock()
-        with self._mutex:
-            if self._waiting:
-                mine.acquire()
-            self._waiting.append(mine)
-        mine.acquire()
+        try:
+            with self._mutex:
+                if self._waiting:
+                    mine.acquire()
+                self._waiting.append(mine)
+            mine.acquire()
+        except BaseException:  # Ctrl-C: whoever comes later must not wait for this one
+            self._leave(mine)
+            raise
 
     def __exit__(self, *_: object) -> None:
+        self._leave(self._waiting[0])
+
+    def _leave(self, mine: Lock) -> None:
         with self._mutex:
-            self._waiting.popleft()
-            if self._waiting:
-                self._waiting[0].release()
+            if mine in self._waiting:
+                had_the_turn = self._waiting[0] is mine
+                self._waiting.remove(mine)
+                if had_the_turn and self._waiting:
+                    self._waiting[0].release()

@@ -2,10 +2,9 @@
 
 Sessions close when the process ends, in parallel and within `CLOSE_WITHIN` seconds:
 
-- at a normal exit and after an exception, in a hook that runs before threads are joined. `atexit` is too late: the
-  default executor, in which aiohttp resolves names and reads proxy settings, is shut down by then. `concurrent.futures`
-  uses the same hook, and hooks run in reverse order, so ours is registered after its own. It also runs in the children
-  of multiprocessing, where `atexit` handlers do not.
+- at a normal exit and after an exception, once the threads that Python waits for have done their work. That is the last
+  of the hooks that `threading` runs: by then the pools of `concurrent.futures` have shut down, and here the other
+  threads are joined first. `atexit` comes later, but not in the children of multiprocessing.
 - on SIGTERM, before the handler that was there.
 
 A forked child starts a loop of its own. The sessions that it inherits belong to its parent, and it leaves them alone.
@@ -19,10 +18,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
-from concurrent.futures.thread import ThreadPoolExecutor  # this import registers its exit hook, see above
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
+
+from orl_codegen.errors import SessionError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -32,17 +34,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOSE_WITHIN = 2.0
+ANSWER_WITHIN = 60.0  # seconds, for a request that waits for nothing the environment does in a session
 WORKERS = 4
 
 
 class EventLoop:
-    """An event loop on a thread of its own, with the HTTP client and the open sessions that live on it."""
+    """An event loop on a thread of its own, with the HTTP clients and the open sessions that live on it."""
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()  # touched on the loop's thread only
         self._loop = asyncio.new_event_loop()
-        self._loop.set_default_executor(_workers())
-        self._clients: dict[bool, aiohttp.ClientSession] = {}
+        self._loop.set_default_executor(_Workers())
+        self._connector: aiohttp.TCPConnector | None = None
+        self._clients: dict[tuple[bool, bool], aiohttp.ClientSession] = {}
+        self._ended = False
         threading.Thread(target=self._loop.run_forever, name="orl-codegen", daemon=True).start()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
@@ -53,36 +58,95 @@ class EventLoop:
         """Run a coroutine on the loop's thread and wait for its result."""
         return self.submit(coroutine).result()
 
-    def client(self, url: str) -> aiohttp.ClientSession:
-        """The HTTP client for a URL; to be called on the loop's thread. No proxy stands before this machine itself."""
+    def client(self, url: str, patient: bool = False) -> aiohttp.ClientSession:
+        """The HTTP client for a URL; to be called on the loop's thread. No proxy stands before this machine itself.
+
+        Args:
+            url: The server.
+            patient: For requests that may take as long as they need, not `ANSWER_WITHIN` seconds at the most.
+
+        Raises:
+            SessionError: The process ends, and the connections are closed.
+        """
+        if self._ended:
+            raise SessionError("No session can be opened any more: the process is ending.")
         distant = urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1")
-        if distant not in self._clients:
-            import aiohttp
-            from openreward.api._session.http import set_retry_policy
+        if (distant, patient) not in self._clients:
+            self._clients[distant, patient] = self._new_client(distant, patient)
+        return self._clients[distant, patient]
 
-            connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
-            self._clients[distant] = aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=distant)
-            # A 500 of an environment server is an exception of the environment: asking again runs it again.
-            set_retry_policy(self._clients[distant], "env-server")
-        return self._clients[distant]
+    def _new_client(self, distant: bool, patient: bool) -> aiohttp.ClientSession:
+        import aiohttp
+        from openreward.api._session.http import set_retry_policy
 
-    async def close_sessions(self) -> None:
-        """Close every session that is open."""
-        await asyncio.gather(*(session.close() for session in list(self.sessions)), return_exceptions=True)
+        self._connector = self._connector or aiohttp.TCPConnector(limit=0)
+        timeout = aiohttp.ClientTimeout(total=None if patient else ANSWER_WITHIN, sock_connect=ANSWER_WITHIN)
+        client = aiohttp.ClientSession(
+            connector=self._connector, connector_owner=False, timeout=timeout, trust_env=distant
+        )
+        # A 500 of an environment server is an exception of the environment: asking again runs it again.
+        set_retry_policy(client, "env-server")
+        refuse_redirects(client)
+        return client
 
-    async def end(self) -> None:
-        """Close every session, then the connections that they used."""
-        await self.close_sessions()
-        await asyncio.gather(*(client.close() for client in self._clients.values()))
+    async def close_sessions(self, for_good: bool = False) -> None:
+        """Close every session that is open, within `CLOSE_WITHIN` seconds; for good: the connections, too."""
+        self._ended = self._ended or for_good
+        closing = [asyncio.ensure_future(session.close()) for session in self.sessions]
+        if closing:
+            await asyncio.wait(closing, timeout=CLOSE_WITHIN)
+        if for_good:
+            await asyncio.gather(*(client.close() for client in self._clients.values()))
+            if self._connector is not None:
+                await self._connector.close()
 
 
-def _workers() -> ThreadPoolExecutor:
-    """Threads for what aiohttp cannot do on the loop. All of them are started now: Python 3.12 starts none at exit."""
-    started = threading.Barrier(WORKERS)
-    executor = ThreadPoolExecutor(WORKERS, "orl-codegen", initializer=started.wait)
-    for _ in range(WORKERS):
-        executor.submit(int)
-    return executor
+class _Workers(ThreadPoolExecutor):
+    """Threads for what aiohttp does not do on the loop: it resolves names in them, and reads proxy settings.
+
+    They are daemons, because the pools of the standard library have ended before the sessions close, and all of them
+    are started now: Python 3.12 starts none at exit.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(WORKERS)  # which starts no thread; asyncio asks for an instance of the class
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        for _ in range(WORKERS):
+            threading.Thread(target=self._work, name="orl-codegen", daemon=True).start()
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        future: Future[T] = Future()
+        self._jobs.put(partial(_fulfil, future, partial(fn, *args, **kwargs)))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+
+
+def _fulfil(future: Future[T], work: Callable[[], T]) -> None:
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+
+def refuse_redirects(client: aiohttp.ClientSession) -> None:
+    """Have a client raise where it would follow a redirect, which takes the key and the secrets to another address."""
+    import aiohttp
+
+    async def refuse(_: Any, __: Any, redirect: aiohttp.TraceRequestRedirectParams) -> None:
+        answer = redirect.response
+        answer.close()
+        said = f"a redirect to {answer.headers.get('Location')}, which is not followed: name that address (base_url)"
+        raise aiohttp.ClientResponseError(answer.request_info, (), status=answer.status, message=said)
+
+    # The SDK's functions take no `allow_redirects`, and its client makes its own sessions.
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(refuse)
+    trace.freeze()
+    client.trace_configs.append(trace)
 
 
 _current: EventLoop | None = None
@@ -102,17 +166,25 @@ def event_loop() -> EventLoop:
     return _current
 
 
-def close_sessions() -> None:
-    """Close every session of this process, and wait up to `CLOSE_WITHIN` seconds for it."""
+def close_sessions(for_good: bool = False) -> None:
+    """Close every session of this process, and wait a little more than `CLOSE_WITHIN` seconds at the most."""
     if _current is not None:
         with contextlib.suppress(TimeoutError):
-            _current.submit(_current.close_sessions()).result(CLOSE_WITHIN)
+            _current.submit(_current.close_sessions(for_good)).result(CLOSE_WITHIN + 0.5)
 
 
-def _end() -> None:
-    if _current is not None:
-        with contextlib.suppress(TimeoutError):
-            _current.submit(_current.end()).result(CLOSE_WITHIN)
+def _at_exit() -> None:
+    try:
+        while threads := [thread for thread in threading.enumerate() if _is_waited_for(thread)]:
+            for thread in threads:
+                thread.join()
+    finally:
+        close_sessions(for_good=True)
+
+
+def _is_waited_for(thread: threading.Thread) -> bool:
+    """Whether Python waits for the end of a thread before it ends itself."""
+    return not thread.daemon and thread not in (threading.main_thread(), threading.current_thread())
 
 
 def close_at_exit() -> None:
@@ -146,4 +218,4 @@ def _forget_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_in_child)
-threading._register_atexit(_end)  # type: ignore[attr-defined]
+threading._threading_atexits.insert(0, _at_exit)  # type: ignore[attr-defined]  # they run in reverse order

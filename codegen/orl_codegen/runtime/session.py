@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from orl_codegen.errors import RolloutError, SessionError, printable
 from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.loop import event_loop
+from orl_codegen.runtime.loop import ANSWER_WITHIN, event_loop
 from orl_codegen.runtime.wire import Wire
 
 logger = logging.getLogger(__name__)
@@ -21,7 +22,8 @@ T = TypeVar("T")
 JSON = dict[str, Any]
 
 PING_EVERY = 10.0  # seconds; a server gives up a session that it has not heard of for 120 (the platform) or 900 of them
-PINGS_LOST = 5  # in a row, until the session counts as lost
+PINGS_LOST = 5  # in a row, until the session counts as lost; each has as long as there is between two
+CLOSED = "The session was closed. Call reset() to open another one."
 RETRY_AFTER = (1.0, 3.0)  # seconds before the second and the third attempt to open a session
 
 
@@ -114,7 +116,9 @@ class Session:
 
     def opening_error(self) -> BaseException | None:
         """Why the session could not be opened, as far as that is known by now."""
-        return self.opening.exception() if self.opening.done() and not self.opening.cancelled() else None
+        if self.opening.cancelled():
+            return SessionError(self._lost) if self._lost else None
+        return self.opening.exception() if self.opening.done() else None
 
     @property
     def closed(self) -> bool:
@@ -136,24 +140,24 @@ class Session:
         try:
             return future.result()
         except CancelledError:
-            raise SessionError(self._lost or "The session was closed.") from None
+            raise SessionError(self._lost or CLOSED) from None
 
     # What runs on the loop.
 
     async def close(self) -> None:
         """End whatever is under way, and the session on the server. Who calls it later waits for the same end."""
+        await asyncio.shield(self._begin_closing())
+
+    def _begin_closing(self) -> asyncio.Future[None]:
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
-        await asyncio.shield(self._closing)
+        return self._closing
 
     async def _close(self) -> None:
-        self._cancel_work()
-        await self._delete()
-        self._loop.sessions.discard(self)
-
-    def _cancel_work(self) -> None:
         for task in self._work:
             task.cancel()
+        await self._delete()
+        self._loop.sessions.discard(self)
 
     async def _guarded(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` so that closing the session cancels it, and that its errors quote no key and no secret."""
@@ -191,8 +195,8 @@ class Session:
         self._wire = Wire(self._endpoint)
         # Shielded: a session whose creation is cut off could come to life on the server after we stopped looking.
         self._creating = asyncio.ensure_future(self._create())
+        self._pinging = asyncio.ensure_future(self._keep_alive(self._creating))
         await asyncio.shield(self._creating)
-        self._pinging = asyncio.ensure_future(self._keep_alive())
         prompt, _ = await asyncio.gather(self._get_prompt(), self._look_at_tools())
         if self._check_prompt is not None:
             self._check_prompt(prompt)
@@ -204,23 +208,26 @@ class Session:
         await self._wire.create(self._creation, secrets)
 
     async def _get_prompt(self) -> list[JSON]:
-        prompt = await (self._get_messages() if self._messages else self._wire.get(self._endpoint.path("prompt")))
+        prompt = await (self._get_messages() if self._messages else self._get("prompt"))
         if not isinstance(prompt, list) or not all(isinstance(part, dict) for part in prompt):
             raise ValueError("the prompt that the server sent is no list of blocks")
         return prompt
 
     async def _get_messages(self) -> Any:
         try:
-            return await self._wire.get(self._endpoint.path("messages"))
+            return await self._get("messages")
         except Exception as error:
             if getattr(error, "status", None) not in (404, 405):
                 raise
-        return [{"role": "user", "blocks": await self._wire.get(self._endpoint.path("prompt"))}]
+        return [{"role": "user", "blocks": await self._get("prompt")}]
+
+    async def _get(self, route: str) -> Any:
+        return await self._wire.get(self._endpoint.path(route), patient=True)
 
     async def _look_at_tools(self) -> None:
         if self._check_tools is not None:
             try:
-                listing = await self._wire.get(self._endpoint.path("task_tools"))
+                listing = await self._get("task_tools")
             except Exception as error:
                 logger.warning("The tools were not verified: the server said %s.", self._endpoint.describe(error))
             else:
@@ -231,77 +238,98 @@ class Session:
         try:
             answer = await self._wire.stream(self._endpoint.path("call"), {"name": name, "input": input})
         except Exception as error:
-            if getattr(error, "status", None) not in (400, 422):  # those are about the body, which the model wrote
+            if not _is_about_the_body(error):
                 raise
-            answer = {"ok": False, "error": self._endpoint.describe(error), "reason": "bad_input_shape"}
-        return _output(answer)
+            raise CallRefused(self._endpoint.describe(error), "bad_input_shape") from None
+        return self._output(answer)
+
+    def _output(self, answer: Any) -> Output:
+        if not isinstance(answer, dict):
+            raise SessionError("The server answered a call with no object.")
+        if not answer.get("ok"):
+            said = self._endpoint.redacted(str(answer.get("error") or "the call was refused"))
+            raise CallRefused(said, answer.get("reason"))
+        output = answer.get("output")
+        blocks = output.get("blocks") if isinstance(output, dict) else None
+        if not isinstance(output, dict) or not isinstance(blocks, list):
+            raise SessionError(f"The server answered a call with {self._shown(output)}, which is no tool output.")
+        return Output(
+            [block for block in blocks if isinstance(block, dict)],
+            self._number(output.get("reward")),
+            output["metadata"] if isinstance(output.get("metadata"), dict) else None,
+            output.get("finished") is True,
+        )
+
+    def _number(self, reward: Any) -> float | None:
+        """A reward as a finite float; anything else is None, with a warning unless it is null."""
+        if isinstance(reward, int | float) and not isinstance(reward, bool):
+            with contextlib.suppress(OverflowError):  # an integer beyond any float
+                if math.isfinite(reward):
+                    return float(reward)
+        if reward is not None:
+            logger.warning("The reward %s is no finite number, so the call counts as unscored.", self._shown(reward))
+        return None
+
+    def _shown(self, said: Any) -> str:
+        return printable(self._endpoint.redacted(str(said)))
 
     async def _score_group(self, candidates: list[JSON]) -> list[float | None]:
         await self._until_open()
         answer = await self._wire.stream(self._endpoint.path("score_group"), {"candidates": candidates})
-        rewards = [_number(score["reward"]) for score in answer["scores"]]
+        rewards = [self._number(score["reward"]) for score in answer["scores"]]
         if len(rewards) != len(candidates):
             raise ValueError(f"the server scored {len(rewards)} of {len(candidates)} candidates")
         return rewards
 
     async def _until_open(self) -> None:
+        if self.closed:
+            raise SessionError(self._lost or CLOSED)
         if self.opening.done():
             self.opening.result()
         else:
             await asyncio.shield(asyncio.wrap_future(self.opening))
-        if self._lost is not None:
-            raise SessionError(self._lost)
 
-    async def _keep_alive(self) -> None:
+    async def _keep_alive(self, creating: asyncio.Future[None]) -> None:
         lost = 0
         while lost < PINGS_LOST:
             await asyncio.sleep(PING_EVERY)
             try:
-                await self._wire.ping()
+                await self._wire.ping(PING_EVERY)
                 lost = 0
             except Exception as error:
-                lost, said = lost + 1, self._endpoint.describe(error)
+                # What the server is still creating, it does not know yet: then any answer is a sign of life.
+                answered = getattr(error, "status", None) is not None and not creating.done()
+                lost, said = (0 if answered else lost + 1), self._endpoint.describe(error)
         self._lost = f"The server did not answer {PINGS_LOST} pings in a row, the last one with {said}."
-        self._cancel_work()
+        creating.cancel()
+        self._begin_closing()
 
     async def _delete(self) -> None:
         if self._pinging is not None:
             self._pinging.cancel()
         if self._creating is not None:
-            await asyncio.wait([self._creating])
+            # What the server is still creating cannot be deleted yet.
+            await asyncio.wait([self._creating], timeout=ANSWER_WITHIN)
+            self._creating.cancel()
             await self._wire.delete()
 
 
 def _may_pass(error: Exception) -> bool:
     """Whether it makes sense to try to open a session again."""
-    if isinstance(error, (ValueError, TypeError, KeyError)) or type(error).__name__ == "AuthenticationError":
+    if (
+        isinstance(error, (ValueError, TypeError, KeyError, TimeoutError))
+        or type(error).__name__ == "AuthenticationError"
+    ):
         return False
     status = getattr(error, "status", None)
     return status is None or status >= 500 or status in (408, 410, 429)
 
 
-def _output(answer: Any) -> Output:
-    if not isinstance(answer, dict):
-        raise SessionError("The server answered a call with no object.")
-    if not answer.get("ok"):
-        raise CallRefused(str(answer.get("error") or "the call was refused"), answer.get("reason"))
-    output = answer.get("output")
-    blocks = output.get("blocks") if isinstance(output, dict) else None
-    if not isinstance(output, dict) or not isinstance(blocks, list):
-        raise SessionError(f"The server answered a call with {printable(output)}, which is no tool output.")
-    return Output(
-        [block for block in blocks if isinstance(block, dict)],
-        _number(output.get("reward")),
-        output["metadata"] if isinstance(output.get("metadata"), dict) else None,
-        output.get("finished") is True,
+def _is_about_the_body(error: Exception) -> bool:
+    """Whether the server refuses what the model wrote, and not a header or a path, which are ours."""
+    problems = getattr(error, "message", None) if getattr(error, "status", None) in (400, 422) else None
+    return (
+        isinstance(problems, list)
+        and len(problems) > 0
+        and all(isinstance(problem, dict) and (problem.get("loc") or [""])[0] == "body" for problem in problems)
     )
-
-
-def _number(reward: Any) -> float | None:
-    """A reward as a finite float; anything else is None, with a warning unless it is null."""
-    if reward is None:
-        return None
-    if isinstance(reward, int | float) and not isinstance(reward, bool) and abs(reward) < math.inf:
-        return float(reward)
-    logger.warning("The reward %s is no finite number, so the call counts as unscored.", printable(reward))
-    return None

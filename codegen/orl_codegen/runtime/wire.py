@@ -2,16 +2,20 @@
 
 The two HTTP functions are the SDK's: they retry, resume event streams and ride out a backend that still starts. What
 comes back is plain JSON, because servers send more and less than the SDK's types allow.
+
+An event stream breaks off where it is silent for half a minute; other requests have `ANSWER_WITHIN` seconds for each
+attempt, unless the environment works meanwhile: then it is for pings to find out whether the server is still there.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.loop import event_loop
+from orl_codegen.runtime.loop import ANSWER_WITHIN, event_loop
 
 
 class Wire:
@@ -25,6 +29,7 @@ class Wire:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._client = event_loop().client(endpoint.url)
+        self._patient_client = event_loop().client(endpoint.url, patient=True)
         self.sid: str | None = None
         self.created = False
 
@@ -45,15 +50,15 @@ class Wire:
     async def create(self, task: Any, headers: dict[str, str]) -> None:
         """Open a task under the session id."""
         self.created = True
-        await self.post("/create", task, headers)
+        await self._request("POST", "/create", task, headers, patient=True)
 
-    async def get(self, path: str) -> Any:
-        """GET a path; returns the JSON of the answer."""
-        return await self._request("GET", path)
+    async def get(self, path: str, patient: bool = False) -> Any:
+        """GET a path; returns the JSON of the answer. Be patient where the environment works meanwhile."""
+        return await self._request("GET", path, patient=patient)
 
-    async def post(self, path: str, json: Any = None, headers: dict[str, str] | None = None) -> Any:
+    async def post(self, path: str, json: Any) -> Any:
         """POST JSON to a path; returns the JSON of the answer."""
-        return await self._request("POST", path, json, headers)
+        return await self._request("POST", path, json)
 
     async def stream(
         self, path: str, json: Any, headers: dict[str, str] | None = None, once: bool = True, **options: Any
@@ -65,20 +70,35 @@ class Wire:
         """
         from openreward.api._session.http import resumable_sse
 
-        return await resumable_sse(
-            self._client,
-            self._endpoint.url + path,
-            token=self._endpoint.api_key,
-            json=json,
-            sid=self.sid,
-            deployment=self._endpoint.deployment,
-            resumable_only=once,
-            extra_headers=headers,
-            **{"max_retries": 5, **options},
-        )
+        with _naming_silence():
+            return await resumable_sse(
+                self._client,
+                self._endpoint.url + path,
+                token=self._endpoint.api_key,
+                json=json,
+                sid=self.sid,
+                deployment=self._endpoint.deployment,
+                resumable_only=once,
+                extra_headers=headers,
+                **{"max_retries": 5, **options},
+            )
+
+    async def ping(self, within: float) -> None:
+        """Tell the server that the session is still wanted; it has `within` seconds to answer, and one attempt."""
+        from openreward.api._session.http import _do_request
+
+        url, key = self._endpoint.url + "/ping", self._endpoint.api_key
+        with _naming_silence():
+            async with asyncio.timeout(within):
+                await _do_request(self._client, "POST", url, False, key, None, self.sid, self._endpoint.deployment)
 
     async def delete(self) -> None:
         """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_WITHIN):
+                await self._delete()
+
+    async def _delete(self) -> None:
         if self.sid is not None:
             for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
                 with contextlib.suppress(Exception):
@@ -86,25 +106,42 @@ class Wire:
             self.sid = None
 
     async def _request(
-        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, expect_json: bool = True
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        headers: dict[str, str] | None = None,
+        *,
+        expect_json: bool = True,
+        patient: bool = False,
     ) -> Any:
         from openreward.api._session.http import request_retryable
 
-        return await request_retryable(
-            self._client,
-            method,
-            self._endpoint.url + path,
-            expect_json=expect_json,
-            token=self._endpoint.api_key,
-            json=json,
-            sid=self.sid,
-            deployment=self._endpoint.deployment,
-            extra_headers=headers,
-        )
+        with _naming_silence():
+            return await request_retryable(
+                self._patient_client if patient else self._client,
+                method,
+                self._endpoint.url + path,
+                expect_json=expect_json,
+                token=self._endpoint.api_key,
+                json=json,
+                sid=self.sid,
+                deployment=self._endpoint.deployment,
+                extra_headers=headers,
+            )
 
-    async def ping(self) -> None:
-        """Tell the server that the session is still wanted."""
-        await self._request("POST", "/ping", expect_json=False)
+
+@contextlib.contextmanager
+def _naming_silence() -> Iterator[None]:
+    """Timeouts say what they mean: those of the libraries have no message, and several types."""
+    from openreward.api.errors import HeartbeatTimeoutError, MaxRetriesError
+
+    try:
+        yield
+    except (TimeoutError, HeartbeatTimeoutError, MaxRetriesError) as error:
+        if isinstance(error, MaxRetriesError) and not isinstance(error.errors[-1], TimeoutError):
+            raise
+        raise TimeoutError("the server does not answer") from None
 
 
 @contextlib.asynccontextmanager

@@ -15,9 +15,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 from PIL.Image import Image
 
-from orl_codegen import OpenRewardSpec
+from orl_codegen import OpenRewardSpec, combine
 from orl_codegen.errors import RolloutError, SessionError, UsageError
-from orl_codegen.runtime import UNSET, session
+from orl_codegen.runtime import UNSET, RolloutAdapter, session
 from orl_codegen.runtime.loop import close_sessions
 from orl_codegen.runtime.rewards import last_reward
 from orl_codegen.runtime.session import CallRefused
@@ -443,9 +443,15 @@ def test_arguments_that_are_not_understood() -> None:
     url = "http://127.0.0.1:1"
     with pytest.raises(UsageError, match="takes a generated class, not 'Owner/Name'"):
         OpenRewardSpec("Owner/Name")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"takes a generated class, not .*RolloutAdapter"):
+        OpenRewardSpec(RolloutAdapter, base_url=url)
+    with pytest.raises(UsageError, match=r"takes specs, not .*Echo.*combine\({'a': OpenRewardSpec"):
+        combine({"a": adapters.Echo})  # type: ignore[dict-item]
     for options, expected in [
         ({"num_tasks": 3, "indices": [1]}, "num_tasks or indices, not both"),
         ({"num_tasks": 0}, "1 or more"),
+        ({"indices": []}, "one at least"),
+        ({"indices": [3, -1]}, "none below 0"),
         ({"prompts": "databse"}, '"session" or "dataset"'),
         ({"images": "png"}, '"pil" or "placeholder" or "drop"'),
         ({"on_reset_failure": "ignore"}, '"raise" or "unscored"'),

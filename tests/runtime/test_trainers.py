@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from orl_codegen import OpenRewardSpec, combine, serve
 from orl_codegen.errors import UsageError
 from orl_codegen.runtime.group import transcript
+from orl_codegen.runtime.rewards import last_reward
 from tests.environments.echo import SlowEcho
 from tests.runtime import adapters
 from tests.support.grpo import call, logged, play_echo, roll_out_asynchronously, train
@@ -188,7 +191,6 @@ def test_group_scoring_in_the_asynchronous_trainer(server: RunningServer, group_
 
 def test_an_unpickled_factory_in_grpo(server: RunningServer, tmp_path: Path) -> None:
     """As in a trainer that runs in a Ray actor: the adapter owns the reward, and it counts once there as well."""
-    import pickle
     from types import SimpleNamespace
 
     spec = spec_of(server, adapters.Quiz, num_tasks=2)
@@ -199,6 +201,17 @@ def test_an_unpickled_factory_in_grpo(server: RunningServer, tmp_path: Path) -> 
     )
     trainer = train(sent, add_up, tmp_path)
     assert logged(trainer, "reward") == logged(trainer, "rewards/Quiz/mean") == 1.0
+
+
+def test_copies_of_a_factory_are_not_for_another_process(server: RunningServer) -> None:
+    """Their adapters leave the reward to the reward function; a prompt that is copied is still its rollout's."""
+    factory = spec_of(server, adapters.Quiz).environment_factory
+    for copied in (copy.copy(factory), copy.deepcopy(factory)):
+        assert not hasattr(copied(), "get_reward")
+    rollout = pickle.loads(pickle.dumps(factory))()
+    prompts = copy.deepcopy([[{"role": "user", "content": "" + rollout.reset(task_index=2)}]])
+    assert rollout.get_reward() is None
+    assert last_reward(completions=["4"], prompts=prompts) == [1.0]
 
 
 def test_a_factory_in_a_ray_actor(server: RunningServer) -> None:
@@ -230,3 +243,18 @@ def test_what_a_group_is_scored_by() -> None:
     assert result["role"] == "user" and result["blocks"][0]["tool_call_id"] == calling["blocks"][1]["id"]
     assert answer == {"role": "assistant", "blocks": [{"type": "text", "text": "A cat."}]}
     assert transcript("A cat.") == [answer]
+
+
+@pytest.mark.parametrize("arguments", ['{"where": ', '["box"]', "[" * 100_000, 7])
+def test_a_group_is_scored_whatever_its_calls_look_like(server: RunningServer, arguments: Any) -> None:
+    """Arguments that are no object are text: the model wrote them, and that must not end the training."""
+    calling = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": {"name": "look", "arguments": arguments}}],
+    }
+    _, written, block = transcript([calling])[0]["blocks"]
+    assert written["text"] == str(arguments) and (block["name"], block["input"]) == ("look", {})
+    reward = spec_of(server, adapters.Contest).group_reward
+    answer = {"role": "assistant", "content": "1"}
+    assert reward(completions=[[calling, answer], [answer]], task_index=[0, 0]) == [1.0, 1.0]

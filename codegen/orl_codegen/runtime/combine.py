@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from orl_codegen.errors import UsageError
+from orl_codegen.errors import UsageError, printable
 from orl_codegen.runtime.factory import Factory
 from orl_codegen.runtime.rewards import last_reward
 from orl_codegen.runtime.spec import OpenRewardSpec
@@ -26,7 +26,7 @@ def combine(specs: Mapping[str, OpenRewardSpec]) -> CombinedSpec:
         specs: A spec for each name. The names go into the column `environment`.
 
     Raises:
-        UsageError: No spec was passed.
+        UsageError: No spec was passed, or something else.
     """
     return CombinedSpec(specs)
 
@@ -37,6 +37,12 @@ class CombinedSpec:
     def __init__(self, specs: Mapping[str, OpenRewardSpec]) -> None:
         if not specs:
             raise UsageError("combine() got no spec. Pass at least one: combine({name: spec}).")
+        for name, spec in specs.items():
+            if not isinstance(spec, OpenRewardSpec):
+                raise UsageError(
+                    f"combine() takes specs, not {printable(repr(spec))}. Wrap the adapter: "
+                    f"combine({{{printable(repr(name))}: OpenRewardSpec(...)}})."
+                )
         self._specs = dict(specs)
 
     @cached_property

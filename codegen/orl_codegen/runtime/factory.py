@@ -29,6 +29,12 @@ class Factory:
     def __repr__(self) -> str:
         return f"<environment_factory of {self._plan.adapter.__qualname__}>"
 
+    def __copy__(self) -> Factory:
+        return self  # copies stay in this process, and `__reduce__` would be asked for them
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Factory:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Over there a group is scored in a session of its own: see `group.py`.
         return Factory, (replace(self._plan, keep_for_group=False), True)

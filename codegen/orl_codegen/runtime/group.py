@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import logging
@@ -94,15 +95,22 @@ def _message(message: JSON, number: int, calls: list[str]) -> JSON:
         return {"role": "user", "blocks": [{"type": "tool_result", "tool_call_id": call, "blocks": blocks}]}
     for position, call in enumerate(message.get("tool_calls") or ()):
         calls.append(f"{number}-{position}")
-        blocks.append({"type": "tool_call", "id": calls[-1]} | _named(call.get("function") or {}))
+        blocks += _call(calls[-1], call.get("function") or {})
     return {"role": message.get("role") or "assistant", "blocks": blocks}
 
 
-def _named(function: JSON) -> JSON:
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        arguments = json.loads(arguments)
-    return {"name": str(function.get("name")), "input": arguments if isinstance(arguments, dict) else {}}
+def _call(call: str, function: JSON) -> list[JSON]:
+    """A call as a block. The model may write anything for arguments: what is no object is a block of text before it."""
+    arguments = written = function.get("arguments")
+    if isinstance(written, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            arguments = json.loads(written)
+    odd = not isinstance(arguments, dict) and written is not None
+    block = {"type": "tool_call", "id": call, "name": str(function.get("name"))}
+    return [
+        *([_text(str(written))] if odd else []),
+        block | {"input": arguments if isinstance(arguments, dict) else {}},
+    ]
 
 
 def _text(text: str) -> JSON:

@@ -30,6 +30,12 @@ class Prompt(str):
         longer.rollouts = self.rollouts
         return longer
 
+    def __copy__(self) -> Prompt:
+        return self  # a text does not change, and what `__reduce__` gives would have lost the rollout
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Prompt:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         return str, (str(self),)
 

@@ -72,7 +72,7 @@ class OpenRewardSpec:
         drop_failed_rollouts: bool = False,
         on_reset_failure: OnResetFailure = "raise",
     ) -> None:
-        if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter)):
+        if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
                 f"OpenRewardSpec takes a generated class, not {printable(repr(adapter))}. Generate it with "
                 "`orl-codegen TARGET -o generated/`, and pass the class that the module defines."
@@ -81,6 +81,8 @@ class OpenRewardSpec:
             raise UsageError("Pass num_tasks or indices, not both.")
         if num_tasks is not None and num_tasks < 1:
             raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
+        if indices is not None and (len(indices) == 0 or min(indices) < 0):
+            raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))

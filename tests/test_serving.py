@@ -47,6 +47,10 @@ def test_several_environments_in_a_file_are_listed(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ("x = 1", "it defines no subclass of openreward.environments.Environment."),
+        (
+            "from openreward.environments import Environment\nclass Bare(Environment): ...",
+            "it leaves list_splits, list_tasks undefined.",
+        ),
         ("raise SystemExit('no licence \\x1b[31m')", r"importing it raised SystemExit: no licence \x1b[31m."),
         ("from .tools import x", "Name it as package.module:Class instead."),
         (source_of("Bare").replace("    @tool\n", ""), "Environment 'bare' has no tools defined."),

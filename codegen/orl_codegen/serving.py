@@ -214,10 +214,12 @@ def _only_environment(module: ModuleType) -> type[Any]:
 
 
 def _environments(module: ModuleType) -> list[type[Any]]:
+    """The environments that a module defines: the concrete ones, or else those that leave something undefined."""
     import inspect
 
     own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
-    return list(dict.fromkeys(value for value in own if _is_environment(value) and not inspect.isabstract(value)))
+    found = list(dict.fromkeys(value for value in own if _is_environment(value)))
+    return [environment for environment in found if not inspect.isabstract(environment)] or found
 
 
 def _is_environment(value: Any) -> bool:

@@ -40,7 +40,7 @@ def test_a_url_becomes_a_snapshot_and_a_module(server: RunningServer) -> None:
     """Both files are written and named on standard output; the second run changes nothing."""
     first = orl_codegen(server.url, "-o", "out")
     assert (first.status, first.out) == (0, "wrote out/made.json\nwrote out/made.py\n")
-    assert "made: renamed: fetch-it: its method is called fetch_it; the model still sees fetch-it" in first.err
+    assert "made: renamed: fetch-it: its method is called fetch_it; the model still sees 'fetch-it'" in first.err
     before = {path: path.stat().st_mtime_ns for path in Path("out").iterdir()}
     again = orl_codegen("generate", server.url, "-o", "out")
     assert (again.status, again.out) == (0, "unchanged out/made.json\nunchanged out/made.py\n")
@@ -73,7 +73,7 @@ def test_a_conflict_widens_or_is_refused(server: RunningServer) -> None:
     widened = orl_codegen(server.url, "-o", "out", "--probe", "0-1")
     assert "made: widened: oven: " in widened.err
     module = Path("out/made.py").read_text()
-    assert "heat: str | int,\n        door: bool = UNSET" in module and "Tasks give these tools different" in module
+    assert "heat: str | int,\n        door: bool = UNSET" in module and "The specs of these tools differ" in module
 
 
 def test_names_are_chosen_on_the_command_line(server: RunningServer) -> None:
@@ -140,6 +140,27 @@ def test_a_folder_that_cannot_be_written(server: RunningServer) -> None:
     assert Path("out").read_text() == "a file"
 
 
+@pytest.mark.parametrize("name", ["made.py", "made.json"])
+def test_files_of_others_are_left_alone(server: RunningServer, name: str) -> None:
+    """A file that orl-codegen did not write is not replaced, and the message says how to go on."""
+    Path("out").mkdir()
+    Path("out", name).write_text('{"mine": 1}')
+    outcome = orl_codegen(server.url, "-o", "out")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"out/{name} is there already, and orl-codegen did not write it" in outcome.err
+    assert [path.name for path in Path("out").iterdir()] == [name]
+    assert Path("out", name).read_text() == '{"mine": 1}'
+
+
+def test_an_adapter_that_takes_the_place_of_another_is_named(server: RunningServer) -> None:
+    """Another server whose files have the same name replaces them, and it is said how to keep both."""
+    orl_codegen(server.url, "-o", "out")
+    with running(environment([spec("other")])) as other:
+        outcome = orl_codegen(other.url, "-o", "out")
+    assert outcome.status == 0
+    assert f"made was made from {server.url}, and is made from {other.url} now. To keep both" in outcome.err
+
+
 def test_nothing_is_half_written(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the second of two files cannot be prepared, the first is not replaced either, and no crumb is left."""
     orl_codegen(server.url, "-o", "out", "-q")
@@ -177,6 +198,7 @@ def test_two_targets_with_one_name(server: RunningServer) -> None:
         (["Owner/Name", "-o", "out", "--secret", "hunter2"], "--secret takes KEY=ENVVAR: the name of"),
         (["Owner/Name", "-o", "out", "--probe", "some"], "--probe some: write `first`"),
         (["Owner/Name", "-o", "out", "--timeout", "0"], "--timeout must be more than 0"),
+        (["Owner/Name", "-o", "out", "--timeout", "inf"], "and at most a day"),
         (["Owner/Name", "-o", "out", "--toolset", "codex", "--no-task-tools"], "--toolset is seen only in a session"),
         (["Owner/Name", "-o", "out", "--prune"], "--prune removes what no environment of pyproject.toml claims"),
         (["Owner/Name", "-o", "out", "--watch"], "--watch looks at Python files"),

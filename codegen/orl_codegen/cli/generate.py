@@ -58,6 +58,7 @@ def _generate(
             selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
         )
         files = {name: text for adapter in adapters for name, text in adapter.files.items()}
+        targets = writing.targets(folder)
         changes = writing.changes(folder, files)
         if prune:
             changes += writing.unclaimed(folder, [adapter.slug for adapter in adapters])
@@ -65,6 +66,11 @@ def _generate(
             writing.write(changes)
         for adapter in adapters:
             report(shown, adapter, verbose)
+    for adapter in adapters:
+        before, now = targets.get(adapter.slug), adapter.contract.snapshot.target
+        if before and before != now and not quiet:
+            replaced = f"{adapter.slug} was made from {printable(before)}, and is made from {printable(now)} now"
+            click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
     changed = {change.path for change in changes}
     for change in changes:
         done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")

@@ -166,7 +166,7 @@ def _module_docstring(contract: Contract) -> Iterator[str]:
     widened = [note.tool for note in contract.notes if note.kind == "widened"]
     if widened:
         yield ""
-        yield "Specs give these tools different schemas, and the adapter takes what any of them takes:"
+        yield "The specs of these tools differ, and the adapter takes what any of them takes:"
         yield from (f"- `{name}`" for name in widened)
     left_out = [note.tool for note in contract.notes if note.kind == "left out"]
     if left_out:

@@ -25,9 +25,26 @@ class Change:
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> tuple[Change, ...]:
-    """The files that would have to be written so that the folder holds `files`; equal bytes are no change."""
+    """The files that would have to be written so that the folder holds `files`; equal bytes are no change.
+
+    Raises:
+        OutputError: A file of that name is there, and somebody else's.
+    """
     compared = [Change(folder / name, read(folder / name), text) for name, text in sorted(files.items())]
-    return tuple(change for change in compared if change.old != change.new)
+    changed = tuple(change for change in compared if change.old != change.new)
+    for change in changed:
+        if change.old is not None and not _may_replace(change.path):
+            raise OutputError(
+                f"{printable(change.path)} is there already, and orl-codegen did not write it. Choose another name "
+                "with --name, another folder with -o, or remove the file."
+            )
+    return changed
+
+
+def _may_replace(path: Path) -> bool:
+    """Whether a file, or the other one of its pair, is ours, also where it was edited by hand."""
+    module = read(path.with_suffix(".py")) or ""
+    return module.startswith(BANNER) or bool(_target(path.with_suffix(".json")))
 
 
 def read(path: Path) -> str | None:

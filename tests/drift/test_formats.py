@@ -58,6 +58,13 @@ def test_what_could_not_be_compared_is_never_no_drift(name: str) -> None:
     assert "no drift" not in printed.lower()
 
 
+@pytest.mark.parametrize(("found", "green"), [(report(()), True), (report(ORDINARY), False), (unreachable(), False)])
+def test_only_status_0_closes_in_green(found: Report, green: bool) -> None:
+    """The closing line is green where nothing fails, and not where something could not be compared."""
+    summary = f"{found.summary[:1].upper()}{found.summary[1:]}."
+    assert (click.style(summary, fg="green", bold=True) in FORMATS["text"](found)) is green
+
+
 def test_text_ends_with_what_to_do() -> None:
     """The text ends with a block that, pasted into pyproject.toml, accepts what fails, and with the command."""
     found = report(ORDINARY)

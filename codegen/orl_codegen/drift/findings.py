@@ -58,7 +58,8 @@ class Checked:
         name: The slug, or what else names it in the output.
         target: The target, safe to print.
         comparisons: In the order in which they are reported.
-        regenerate: The command that writes the files again, or an empty string.
+        regenerate: The command that mends the files, or an empty string.
+        purpose: What that command does.
         diff: The unified diff of the module, where it was asked for.
     """
 
@@ -67,6 +68,7 @@ class Checked:
     comparisons: tuple[Comparison, ...]
     regenerate: str = ""
     diff: str = ""
+    purpose: str = "To write the files again"
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -176,7 +176,13 @@ def _orphans(orphans: Sequence[Path], policy: Policy) -> Checked:
         policy.judge([(Place() / path.name).change("file-orphan")], path.stem, shown_path(path), {}) for path in orphans
     ]
     comparison = _comparison(FILES, tuple(finding for findings in found for finding in findings))
-    return Checked("files without a target", "[tool.orl-codegen]", (comparison,), "orl-codegen generate --prune")
+    return Checked(
+        name="files without a target",
+        target="[tool.orl-codegen]",
+        comparisons=(comparison,),
+        regenerate="orl-codegen generate --prune",
+        purpose="To remove the files without a target, and write all others again",
+    )
 
 
 def _comparison(name: str, findings: tuple[Finding, ...]) -> Comparison:

@@ -52,7 +52,7 @@ def _section(checked: Checked) -> Iterator[str]:
     for comparison in failed:
         yield f"**{comparison.name}** could not be compared: {code(comparison.note)}"
     if checked.regenerate:
-        yield f"To write the files again: {code(checked.regenerate)}"
+        yield f"{checked.purpose}: {code(checked.regenerate)}"
     if checked.diff:
         fence = "`" * (_longest_run(checked.diff) + 3)
         yield f"<details><summary>Diff of the module</summary>\n\n{fence}diff\n{checked.diff}{fence}\n\n</details>"

@@ -73,9 +73,8 @@ def _colourful(diff: str) -> str:
 
 
 def _closing(report: Report) -> Iterator[str]:
-    yield click.style(
-        f"{report.summary[:1].upper()}{report.summary[1:]}.", fg=None if report.failed else "green", bold=True
-    )
+    clean = not (report.failed or report.failures)
+    yield click.style(f"{report.summary[:1].upper()}{report.summary[1:]}.", fg="green" if clean else None, bold=True)
     acceptable = [finding for finding in report.failing if not RULES[finding.change.rule].about_files]
     if acceptable:
         yield "\n\n".join(
@@ -83,9 +82,12 @@ def _closing(report: Report) -> Iterator[str]:
         )
     if report.unused:
         yield "\n".join(["Acceptances that cover nothing any more, to be removed:", "", *map(_unused, report.unused)])
-    commands = [checked.regenerate for checked in report.checked if checked.findings and checked.regenerate]
-    if commands:
-        yield "\n".join(["To write the files again:", "", *(f"    {command}" for command in dict.fromkeys(commands))])
+    commands: dict[str, list[str]] = {}
+    for checked in report.checked:
+        if checked.findings and checked.regenerate:
+            commands.setdefault(checked.purpose, []).append(f"    {checked.regenerate}")
+    for purpose, lines in commands.items():
+        yield "\n".join([f"{purpose}:", "", *dict.fromkeys(lines)])
 
 
 def _unused(entry: Acceptance) -> str:

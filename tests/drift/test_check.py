@@ -170,6 +170,22 @@ def test_the_diff_is_added_where_it_is_asked_for(project: Path) -> None:
     assert '-        """Find gold.' in outcome.out and '+        """Find food.' in outcome.out
 
 
+def test_files_that_will_be_removed_are_called_so(project: Path) -> None:
+    """The command that removes files without a target does not claim to write them again."""
+    MISHAPS["file-orphan"](project)
+    for format_ in ("text", "markdown"):
+        outcome = orl_codegen("check", "--offline", "--format", format_)
+        assert "To remove the files without a target" in outcome.out and "To write" not in outcome.out
+
+
+def test_a_checkout_with_the_line_ends_of_windows_is_in_order(project: Path) -> None:
+    """What git has turned into CRLF is no edit by hand: check finds nothing, and generate would write nothing."""
+    for path in (project / "generated").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert orl_codegen("check", "--offline").status == 0
+    assert orl_codegen("generate", "--offline", "--dry-run", "--no-type-check").status == 0
+
+
 def test_a_verbose_check_says_why_and_what_to_do(project: Path) -> None:
     """`-v` adds to each finding why it matters and how to react."""
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")

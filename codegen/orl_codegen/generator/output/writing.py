@@ -25,7 +25,7 @@ class Change:
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> tuple[Change, ...]:
-    """The files that would have to be written so that the folder holds `files`; equal bytes are no change.
+    """The files that would have to be written so that the folder holds `files`; equal texts are no change.
 
     Raises:
         OutputError: A file of that name is there, and somebody else's.
@@ -48,13 +48,13 @@ def _may_replace(path: Path) -> bool:
 
 
 def read(path: Path) -> str | None:
-    """The text of a file as it stands, None where there is none.
+    """The text of a file, None where there is none; git may have checked it out with the line ends of Windows.
 
     Raises:
         OutputError: It is there and cannot be read.
     """
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return path.read_bytes().replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,22 @@ def _digest(*parts: str) -> str:
 
 
 def _jinja(templates: Path | None) -> Environment:
+    if templates is None:
+        return _shipped()
+    if not templates.is_dir():
+        raise UsageError(f"--templates {printable(templates)} is no folder. Name the folder that holds your templates.")
+    return _environment(templates, shipped_templates())
+
+
+@cache
+def _shipped() -> Environment:
+    """The shipped templates, compiled once. Those of a user may change between two runs of `--watch`."""
+    return _environment(shipped_templates())
+
+
+def _environment(*folders: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    if templates is not None and not templates.is_dir():
-        raise UsageError(f"--templates {printable(templates)} is no folder. Name the folder that holds your templates.")
-    folders = [folder for folder in (templates, shipped_templates()) if folder is not None]
     return Environment(
         loader=FileSystemLoader(folders), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -145,7 +157,7 @@ def _context(contract: Contract, slug: str) -> dict[str, object]:
         "nested_names": _nested_names(contract),
         "class_name": contract.class_name,
         "class_docstring": docstring.literal("\n".join(_class_docstring(contract)), 4),
-        "environment": list(_environment(contract)),
+        "environment": list(_said(contract)),
         "methods": methods,
     }
 
@@ -191,7 +203,7 @@ def _class_docstring(contract: Contract) -> Iterator[str]:
         yield f"A plain answer of the model ends the episode: it is handed to the terminal tool `{terminal}`."
 
 
-def _environment(contract: Contract) -> Iterator[str]:
+def _said(contract: Contract) -> Iterator[str]:
     snapshot = contract.snapshot
     yield f"target={snapshot.target!r}"
     yield f"variant={snapshot.variant!r}"

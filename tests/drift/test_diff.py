@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orl_codegen.generator.snapshot import dump
+from orl_codegen.generator.snapshot import _digest, dump
 from tests.drift.cases import tool
 from tests.support.cli import orl_codegen
 
@@ -67,6 +68,31 @@ def test_what_cannot_be_read_is_an_error(repository: Path, place: str) -> None:
     outcome = orl_codegen("diff", "--", place, "act.json")
     assert outcome.status == 2 and len(outcome.err.strip().splitlines()) == 1
     assert not (repository / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"splits": [["train"]]},
+        {"splits": "train"},
+        {"splits": [{"name": 1}]},
+        {"tools": [{}]},
+        {"tools": [None]},
+        {"target": None},
+        {"probed": [True]},
+        {"terminal_tool": "submit"},
+        {"task_tools": [{"tasks": [0], "spec": []}]},
+        {"toolset": 1},
+        {"supports_score_group": "no"},
+    ],
+)
+def test_a_snapshot_of_the_wrong_shape_is_an_error(repository: Path, wrong: dict[str, Any]) -> None:
+    """A digest says nothing of shapes: a file that was made by something else is named, and nothing breaks on it."""
+    content = {**json.loads(dump(OLD)), **wrong}
+    whole = {key: value for key, value in content.items() if key not in ("format", "digest")}
+    (repository / "odd.json").write_text(json.dumps({"format": 1, "digest": _digest(whole), **whole}))
+    outcome = orl_codegen("diff", "odd.json", "act.json")
+    assert outcome.status == 2 and outcome.err.startswith("orl-codegen: odd.json is no snapshot")
 
 
 def test_an_edited_snapshot_is_an_error(repository: Path) -> None:

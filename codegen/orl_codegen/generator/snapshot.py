@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from orl_codegen.errors import SnapshotError, printable
 from orl_codegen.generator.json_values import canonical
@@ -19,6 +19,8 @@ from orl_codegen.generator.json_values import canonical
 FORMAT = 1
 
 JSONObject = Mapping[str, Any]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -123,19 +125,40 @@ def _content(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _from_content(content: Mapping[str, Any]) -> Snapshot:
+    terminal = content["terminal_tool"]
     return Snapshot(
-        target=content["target"],
-        variant=content["variant"],
-        split=content["split"],
-        splits=tuple(content["splits"]),
-        toolset=content["toolset"],
-        probed=tuple(content["probed"]),
-        unprobed=tuple(content["unprobed"]),
-        terminal_tool=content["terminal_tool"],
-        supports_score_group=content["supports_score_group"],
-        tools=tuple(content["tools"]),
-        task_tools=tuple(TaskTool(entry["spec"], tuple(entry["tasks"])) for entry in content["task_tools"]),
+        target=_is(str, content["target"]),
+        variant=_is(str, content["variant"]),
+        split=_is(str, content["split"]),
+        splits=_named(content["splits"]),
+        toolset=None if content["toolset"] is None else _is(str, content["toolset"]),
+        probed=_all(int, content["probed"]),
+        unprobed=_all(int, content["unprobed"]),
+        terminal_tool=None if terminal is None else _named([terminal])[0],
+        supports_score_group=_is(bool, content["supports_score_group"]),
+        tools=_named(content["tools"]),
+        task_tools=tuple(
+            TaskTool(_named([entry["spec"]])[0], _all(int, entry["tasks"]))
+            for entry in _all(dict, content["task_tools"])
+        ),
     )
+
+
+def _is(kind: type[T], value: object) -> T:
+    if type(value) is not kind:  # a bool is no int here
+        raise TypeError(f"{printable(value, 40)} is no {kind.__name__}")
+    return value
+
+
+def _all(kind: type[T], values: object) -> tuple[T, ...]:
+    return tuple(_is(kind, value) for value in _is(list, values))
+
+
+def _named(values: object) -> tuple[dict[str, Any], ...]:
+    """Objects that say what they are called, as all do that a server lists."""
+    objects = _all(dict, values)
+    _all(str, [entry["name"] for entry in objects])
+    return objects
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -104,6 +104,10 @@ def test_groups_are_runs_of_one_task_of_one_split(server: RunningServer) -> None
     reward = spec_of(server, adapters.Contest).group_reward
     completions = ["1", "22", "333", "4444", "55555", "666666"]
     assert reward(completions=completions, task_index=[3, 3, 4, 4, 3, 3]) == [1.0, 0.0] * 3
+    several = combine({"a": spec_of(server, adapters.Contest), "b": spec_of(server)}).group_reward
+    environments = ["a", "a", "b", "b", "a", "a"]
+    scored = several(completions=completions, environment=environments, task_index=[3] * 6)
+    assert scored == [1.0, 0.0, None, None, 1.0, 0.0]
     splits = ["train", "train", "train", "train", "nowhere", "nowhere"]
     assert reward(completions=completions, task_index=[3] * 6, split=splits) == [1.0, 0.0, 0.0, 0.0, None, None]
 

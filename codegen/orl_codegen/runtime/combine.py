@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import UsageError, printable
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
     from orl_codegen.runtime.group import GroupReward
+
+AT_ONCE = 16  # runs of rows that are scored at the same time
 
 
 def combine(specs: Mapping[str, OpenRewardSpec]) -> CombinedSpec:
@@ -87,16 +91,23 @@ class CombinedGroupReward:
     def __call__(self, *, completions: Sequence[Any], environment: Sequence[str], **columns: Any) -> list[float | None]:
         """The scores of the completions; None in environments that score no groups."""
         rewards: list[float | None] = [None] * len(completions)
-        for name, group_reward in self._rewards.items():
-            rows = [row for row, of in enumerate(environment) if of == name]
-            if rows:
-                of_rows = {
-                    key: [column[row] for row in rows]
-                    for key, column in {"completions": completions, **columns}.items()
-                    if isinstance(column, Sequence) and len(column) == len(environment)
-                }
-                for row, reward in zip(rows, group_reward(**of_rows), strict=True):
+        by_row = {
+            key: column
+            for key, column in {"completions": completions, **columns}.items()
+            if isinstance(column, Sequence) and len(column) == len(environment)
+        }
+
+        def score(rows: list[int]) -> None:
+            group_reward = self._rewards.get(environment[rows[0]])
+            if group_reward is not None:
+                scored = group_reward(**{key: [column[row] for row in rows] for key, column in by_row.items()})
+                for row, reward in zip(rows, scored, strict=True):
                     rewards[row] = reward
+
+        # Run by run: with the rows of others left out, two groups of one task would follow each other.
+        runs = [[row for row, _ in run] for _, run in groupby(enumerate(environment), lambda pair: pair[1])]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(score, runs))
         return rewards
 
 

@@ -39,7 +39,7 @@ class Endpoint:
     deployment: str
     api_key: str | None = field(default=None, repr=False)
     secrets: Secrets = field(default_factory=dict, repr=False)
-    api_url: str | None = None
+    api_url: str | None = field(default=None, repr=False)
 
     def path(self, name: str) -> str:
         """The path of a route of the environment. Without the variant in it, each request would be redirected."""

@@ -90,19 +90,18 @@ class Wire:
         url, key = self._endpoint.url + "/ping", self._endpoint.api_key
         with _naming_silence():
             async with asyncio.timeout(within):
-                await _do_request(self._client, "POST", url, False, key, None, self.sid, self._endpoint.deployment)
+                await _do_request(
+                    self._patient_client, "POST", url, False, key, None, self.sid, self._endpoint.deployment
+                )
 
     async def delete(self) -> None:
         """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_WITHIN):
-                await self._delete()
-
-    async def _delete(self) -> None:
         if self.sid is not None:
             for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
+                # Patient, so that this is the only limit: it would be lost in a timeout of aiohttp at the same moment.
                 with contextlib.suppress(Exception):
-                    await self._request("POST", path, expect_json=False)
+                    async with asyncio.timeout(ANSWER_WITHIN):
+                        await self._request("POST", path, expect_json=False, patient=True)
             self.sid = None
 
     async def _request(

@@ -6,11 +6,13 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from openreward.environments import Server
 
 from orl_codegen.runtime.loop import CLOSE_WITHIN
 from tests.environments.echo import LingeringEcho
+from tests.support.applications import hanging
 from tests.support.processes import Program
-from tests.support.servers import RunningServer, running
+from tests.support.servers import RunningServer, running, serving_application
 
 AT_MOST = CLOSE_WITHIN + 3  # seconds; the interpreter needs some of its own on a busy machine
 
@@ -48,6 +50,26 @@ def test_all_sessions_close_when_the_process_ends(server: RunningServer, ending:
     assert seconds < AT_MOST
     assert server.live_sessions == []
     assert "Unclosed" not in errors and "Task was destroyed" not in errors
+
+
+@pytest.mark.parametrize("begin", ["threading.Thread(target=work).start()", "ThreadPoolExecutor().submit(work)"])
+def test_threads_that_python_waits_for_finish_their_work(server: RunningServer, begin: str) -> None:
+    """The main thread ends first; theirs are closed once they are done, with the last call and a further session."""
+    source = f"""
+        from concurrent.futures import ThreadPoolExecutor
+        adapters = opened(2)
+        def work():
+            time.sleep(0.7)
+            print(adapters[0].echo(text="word0"), flush=True)
+            adapters[0].reset(task_index=1)
+            print(adapters[0].echo(text="word1"), adapters[1].wait(seconds=0.1), flush=True)
+        {begin}
+        ready()
+    """
+    program = Program(source, named(server))
+    status, _, output, errors = program.end()
+    assert (status, output, errors) == (0, "match\nmatch waited\n", "")
+    assert server.live_sessions == []
 
 
 def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningServer) -> None:
@@ -145,6 +167,15 @@ def test_children_of_multiprocessing_have_sessions_of_their_own(server: RunningS
     program.signal(signal.SIGTERM)
     program.end()
     assert server.live_sessions == []
+
+
+def test_a_server_that_hangs_does_not_keep_the_process() -> None:
+    """The sessions cannot close, and the process ends all the same, without a word."""
+    with serving_application(hanging(("/delete",), Server([LingeringEcho]).app)) as hung:
+        program = Program("adapters = opened(2)\nready()", hung.url)
+        status, seconds, _, errors = program.end()
+        assert (status, errors) == (0, "")
+        assert seconds < AT_MOST
 
 
 def test_a_reset_that_fails_leaves_nothing_open(server: RunningServer) -> None:

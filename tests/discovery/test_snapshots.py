@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -103,18 +104,10 @@ def test_the_progress_counts_the_tasks() -> None:
 def test_many_probes_overlap_but_not_all_of_them() -> None:
     """Forty tasks at 20 ms a request take a fraction of their sum, with at most eight sessions open at a time."""
     tasks = {"train": [{"index": index} for index in range(40)]}
-    most = 0
     with running(environment(SHARED, tasks=tasks), latency=0.02) as server:
-
-        class Watching:
-            def probed(self, done: int, total: int) -> None:
-                nonlocal most
-                most = max(most, len(server.live_sessions))
-
-            def say(self, message: str) -> None: ...
-
-        take_snapshot(parse_target(server.url), Options(probe="all"), Watching())
-    assert 2 <= most <= 8
+        snapshot(server, probe="all")
+    steps = [{"POST /create": 1, "POST /delete": -1}.get(path, 0) for path in server.paths()]
+    assert 2 <= max(itertools.accumulate(steps)) <= 8
 
 
 def test_a_task_that_cannot_be_opened_is_an_error_unless_partial_is_allowed() -> None:

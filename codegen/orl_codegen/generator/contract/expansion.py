@@ -59,7 +59,7 @@ def expand(input_schema: object, tool: str) -> Schema:
     if schema.kind == "any":
         schema = replace(schema, kind="object")
     if schema.kind == "union":
-        schema = _one_object(schema, tool)
+        schema = _one_object(schema)
     if schema.kind != "object":
         raise SchemaError(
             f"The tool {printable(tool)!r} is refused: its input_schema describes {_article(schema.kind)}, and the "
@@ -74,7 +74,7 @@ def _article(kind: str) -> str:
     )
 
 
-def _one_object(union: Schema, tool: str) -> Schema:
+def _one_object(union: Schema) -> Schema:
     """Alternatives at the top level, as one object: every property of every branch, required where all require it."""
     branches = [option for option in union.options if option.kind == "object"]
     if len(branches) != len(union.options):

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orl_codegen.generator.contract.annotations import object_keys
 from orl_codegen.generator.contract.contract import build
-from orl_codegen.generator.contract.expansion import expand
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.generator.contract.python_types import object_keys
 from orl_codegen.generator.contract.wording import parts_of
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.schema.expansion import expand
+from orl_codegen.schema.tree import Schema
 from tests.generator import golden
 
 Spec = dict[str, Any]

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENREWARD_LOG_LEVEL", "ERROR")
 
 from orl_codegen import OpenRewardSpec, serve
 
-TARGET = "orl_codegen.demo:Kitchen"
+TARGET = "orl_codegen.environments.kitchen:Kitchen"
 
 
 def headline(text: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orl_codegen import serve
-from orl_codegen.demo import Kitchen
+from orl_codegen.environments.kitchen import Kitchen
 from orl_codegen.errors import ServerError, TargetError
 from tests.support.environments import source_of
 

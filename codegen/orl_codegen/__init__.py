@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orl_codegen.errors import OrlCodegenError
-    from orl_codegen.runtime.combine import combine
-    from orl_codegen.runtime.spec import OpenRewardSpec
     from orl_codegen.serving import serve
+    from orl_codegen.trl.combine import combine
+    from orl_codegen.trl.spec import OpenRewardSpec
 
 __all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve"]
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "OpenRewardSpec": "orl_codegen.runtime.spec",
+    "OpenRewardSpec": "orl_codegen.trl.spec",
     "OrlCodegenError": "orl_codegen.errors",
-    "combine": "orl_codegen.runtime.combine",
+    "combine": "orl_codegen.trl.combine",
     "serve": "orl_codegen.serving",
 }
 

@@ -137,8 +137,8 @@ def test_the_committed_adapters_are_current(monkeypatch: pytest.MonkeyPatch) -> 
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     assert [job.target.record for job in find_config().jobs] == [
-        "orl_codegen.demo:Kitchen",
-        "orl_codegen.documents:Documents",
+        "orl_codegen.environments.kitchen:Kitchen",
+        "orl_codegen.environments.documents:Documents",
     ]
     outcome = orl_codegen("generate", "--offline", "--dry-run", "--diff", "-q", "--no-type-check")
     assert outcome.status == 0, outcome.out

@@ -11,7 +11,7 @@ import pytest
 from openreward.environments import Server
 
 from orl_codegen.errors import ServerError, TargetError, UsageError
-from orl_codegen.generator.discovery import wire
+from orl_codegen.generator.discovery import answers
 from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import MAX_PROBES, Options, parse_probe
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, slug_of, words_of
@@ -94,9 +94,9 @@ def test_answers_that_cannot_be_kept(kind: str) -> None:
     """JSON without one meaning, or that is no list of tools, is refused, and where it came from is named."""
     body, expected = ANSWERS[kind]
     with pytest.raises(ServerError) as raised:
-        answer = wire.parse(body, "The answer")
-        wire.tool_specs(answer, "The answer")
-        wire.terminal_tool(answer, "The answer")
+        answer = answers.parse(body, "The answer")
+        answers.tool_specs(answer, "The answer")
+        answers.terminal_tool(answer, "The answer")
     assert str(raised.value).startswith("The answer") and expected in str(raised.value)
 
 

@@ -18,8 +18,8 @@ from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.policy import Policy
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.contract.contract import build
-from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.schema.json_values import canonical
 from tests.drift.cases import snapshot
 from tests.drift.test_rules import MIRROR
 from tests.generator import specs

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orl_codegen.runtime.loop import close_sessions
+from orl_codegen.sessions.loop import close_sessions
 from tests.environments.answers import Contest, Quiz, Riddle
 from tests.environments.echo import Echo, MoodyEcho, SlowEcho
 from tests.environments.pictures import Dialogue, Gallery

@@ -8,8 +8,8 @@ import pytest
 
 from orl_codegen import OpenRewardSpec, combine
 from orl_codegen.errors import PromptMismatch, ServerError, SessionError, UsageError
-from orl_codegen.runtime.dataset import RESERVED
-from orl_codegen.runtime.rewards import last_reward
+from orl_codegen.trl.dataset import RESERVED
+from orl_codegen.trl.rewards import last_reward
 from tests.environments.echo import Echo
 from tests.runtime import adapters
 from tests.support.servers import RunningServer, dead_url, running, serving_application
@@ -170,7 +170,7 @@ def test_a_session_that_cannot_be_opened_behind_the_first_turn(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TRL turns what a tool raises into text for the model, so the reward function raises it again."""
-    from orl_codegen.runtime import session
+    from orl_codegen.sessions import session
 
     monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
     rollout = spec_of(server, adapters.MoodyEcho).environment_factory()
@@ -187,7 +187,7 @@ def test_a_session_that_cannot_be_opened_behind_the_first_turn(
 
 def test_fetching_prompts_stops_at_the_first_error(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """And leaves nothing open."""
-    from orl_codegen.runtime import session
+    from orl_codegen.sessions import session
 
     monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
     with pytest.raises(SessionError, match="no sandbox for you"):
@@ -199,7 +199,7 @@ def test_tasks_whose_prompt_cannot_be_fetched_are_left_out(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With `on_reset_failure="unscored"` the others train, after one warning, unless there are no others."""
-    from orl_codegen.runtime import session
+    from orl_codegen.sessions import session
 
     monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
     lenient: dict[str, Any] = {"prompts": "dataset", "on_reset_failure": "unscored"}

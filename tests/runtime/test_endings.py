@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from openreward.environments import Server
 
-from orl_codegen.runtime.loop import CLOSE_WITHIN
+from orl_codegen.sessions.loop import CLOSE_WITHIN
 from tests.environments.echo import LingeringEcho
 from tests.support.applications import hanging
 from tests.support.processes import Program

@@ -10,9 +10,9 @@ import pytest
 import trl
 import trl.experimental.async_grpo
 
-from orl_codegen.demo import Kitchen
-from orl_codegen.documents import Documents
-from orl_codegen.runtime.rewards import last_reward
+from orl_codegen.environments.documents import Documents
+from orl_codegen.environments.kitchen import Kitchen
+from orl_codegen.trl.rewards import last_reward
 from tests.support.servers import running
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")

@@ -17,10 +17,11 @@ from PIL.Image import Image
 
 from orl_codegen import OpenRewardSpec, combine
 from orl_codegen.errors import RolloutError, SessionError, UsageError
-from orl_codegen.runtime import UNSET, RolloutAdapter, session
-from orl_codegen.runtime.loop import close_sessions
-from orl_codegen.runtime.rewards import last_reward
-from orl_codegen.runtime.session import CallRefused
+from orl_codegen.runtime import UNSET, RolloutAdapter
+from orl_codegen.sessions import session
+from orl_codegen.sessions.loop import close_sessions
+from orl_codegen.sessions.session import CallRefused
+from orl_codegen.trl.rewards import last_reward
 from tests.runtime import adapters
 from tests.support.applications import answering
 from tests.support.servers import RunningServer, dead_url, running, serving_application

@@ -18,8 +18,9 @@ from orl_codegen.errors import ServerError, SessionError
 from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import parse_target
-from orl_codegen.runtime import loop, session, wire
-from orl_codegen.runtime.turns import Turns
+from orl_codegen.ors import client as wire
+from orl_codegen.sessions import loop, session
+from orl_codegen.sessions.turns import Turns
 from tests.environments.echo import Echo
 from tests.runtime import adapters
 from tests.support.applications import answering, hanging

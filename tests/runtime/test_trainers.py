@@ -12,8 +12,8 @@ import pytest
 
 from orl_codegen import OpenRewardSpec, combine, serve
 from orl_codegen.errors import UsageError
-from orl_codegen.runtime.group import transcript
-from orl_codegen.runtime.rewards import last_reward
+from orl_codegen.trl.group import transcript
+from orl_codegen.trl.rewards import last_reward
 from tests.environments.echo import SlowEcho
 from tests.runtime import adapters
 from tests.support.grpo import call, logged, play_echo, roll_out_asynchronously, train

@@ -16,7 +16,7 @@ from orl_codegen.errors import SchemaDrift, SessionError
 from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
-from orl_codegen.runtime import session
+from orl_codegen.sessions import session
 from tests.runtime import adapters
 from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, running

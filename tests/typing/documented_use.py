@@ -5,7 +5,7 @@ from __future__ import annotations
 from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec, combine, serve
 
-with serve("orl_codegen.demo:Kitchen") as url:
+with serve("orl_codegen.environments.kitchen:Kitchen") as url:
     spec = OpenRewardSpec(Kitchen, base_url=url, num_tasks=2)
     both = combine({"one": spec, "other": OpenRewardSpec(Kitchen, base_url=url, split="test")})
     trainer_arguments = (both.train_dataset, both.environment_factory, both.reward_funcs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from orl_codegen.cli.options import Selection, environment_options, select
+from orl_codegen.cli.arguments import Selection, environment_options, select
 from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.config import Config
@@ -95,11 +95,11 @@ def check(
     for failure in report.failures:
         click.echo(f"orl-codegen: {failure}", err=True)
     if not quiet or report.findings or report.failures or format_ != "text":
-        show(report, format_)
+        print_report(report, format_)
     return 2 if report.failures else int(report.failed)
 
 
-def show(report: Report, format_: str) -> None:
+def print_report(report: Report, format_: str) -> None:
     """Print a report, in colours on a terminal whose user has nothing against them."""
     from orl_codegen.drift.formats import FORMATS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from orl_codegen.cli.check import report_options, settings, show
+from orl_codegen.cli.check import print_report, report_options, settings
 from orl_codegen.drift.rules import Profile, Severity
 
 
@@ -28,5 +28,5 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     findings = policy.judge(changes, after.slug, after.shown, after.lines)
     comparison = Comparison("old ↔ new", "different" if findings else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
-    show(report, format_)
+    print_report(report, format_)
     return int(report.failed)

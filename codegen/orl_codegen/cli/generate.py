@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from orl_codegen.cli.arguments import Selection, environment_options, select
 from orl_codegen.cli.display import display, report
-from orl_codegen.cli.options import Selection, environment_options, select
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator.target import PythonClass, Target
 
@@ -51,6 +51,7 @@ def _generate(
 ) -> int:
     from orl_codegen.generator import pipeline
     from orl_codegen.generator.output import writing
+    from orl_codegen.generator.output.folder import recorded_targets
 
     folder = selection.folder
     with display(quiet) as shown:
@@ -58,7 +59,7 @@ def _generate(
             selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
         )
         files = {name: text for adapter in adapters for name, text in adapter.files.items()}
-        targets = writing.targets(folder)
+        targets = recorded_targets(folder)
         changes = writing.changes(folder, files)
         if prune:
             changes += writing.unclaimed(folder, [adapter.slug for adapter in adapters])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orl_codegen.cli.arguments import asking_options, default_options, job_of
 from orl_codegen.cli.display import display
-from orl_codegen.cli.options import asking_options, default_options, job_of
 from orl_codegen.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -23,24 +23,24 @@ WIDTH = 100
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
     """Show the tools of one TARGET, of a generated MODULE.py or of a SNAPSHOT.json, as the model will see them."""
-    from orl_codegen.generator.output.reading import tools_of
+    from orl_codegen.generator.output.reading import shown_tools
 
     if len(targets) != 1:
         raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py, or a SNAPSHOT.json.")
-    tools = tools_of(_module(targets[0], quiet, given), targets[0])
+    tools = shown_tools(_module(targets[0], quiet, given), targets[0])
     click.echo("\n\n".join(_lines(tool) for tool in tools) or "There are no tools: the model's plain answer is graded.")
 
 
 def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
     """The source of the module that is asked for, rendered where it does not exist yet."""
     from orl_codegen.generator import pipeline, snapshot
-    from orl_codegen.generator.output import writing
+    from orl_codegen.generator.output.folder import read
     from orl_codegen.generator.output.rendering import BANNER
 
     path = Path(text)
     if path.suffix == ".json":
         taken, options = snapshot.load(_existing(path), printable(path)), default_options()
-    elif path.suffix == ".py" and (source := writing.read(path) or "").startswith(BANNER):
+    elif path.suffix == ".py" and (source := read(path) or "").startswith(BANNER):
         return source
     else:
         job = job_of(text, **given)
@@ -50,9 +50,9 @@ def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
 
 
 def _existing(path: Path) -> str:
-    from orl_codegen.generator.output import writing
+    from orl_codegen.generator.output.folder import read
 
-    text = writing.read(path)
+    text = read(path)
     if text is None:
         raise UsageError(f"There is no file {printable(path)}.")
     return text

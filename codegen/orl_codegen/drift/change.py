@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import printable
-from orl_codegen.generator.contract.expansion import escape
-from orl_codegen.generator.json_values import canonical
+from orl_codegen.schema.expansion import escape
+from orl_codegen.schema.json_values import canonical
 
 _EXCERPT = 80
 """How many characters of an old or a new value a message shows."""

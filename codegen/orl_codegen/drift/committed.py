@@ -12,7 +12,8 @@ from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import ConflictError, SchemaError, SnapshotError, TargetError, VerificationError, printable
 from orl_codegen.generator import snapshot
 from orl_codegen.generator.options import Job, Options, committed_slug
-from orl_codegen.generator.output import reading, rendering, writing
+from orl_codegen.generator.output import reading, rendering
+from orl_codegen.generator.output.folder import owned, read, recorded_targets
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
 
@@ -46,7 +47,7 @@ class Committed:
     @cached_property
     def module(self) -> str | None:
         """The text of the module."""
-        return writing.read(self.folder / f"{self.slug}.py") if self.slug else None
+        return read(self.folder / f"{self.slug}.py") if self.slug else None
 
     @cached_property
     def snapshot(self) -> Snapshot | None:
@@ -57,7 +58,7 @@ class Committed:
     @cached_property
     def _loaded(self) -> Snapshot | SnapshotError | None:
         path = self.folder / f"{self.slug}.json"
-        text = writing.read(path) if self.slug else None
+        text = read(path) if self.slug else None
         try:
             return None if text is None else snapshot.load(text, printable(path))
         except SnapshotError as error:
@@ -144,16 +145,16 @@ def shown_path(path: Path) -> str:
 
 def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
     """What is committed of each job: its files are called what its options or its target say, or as its snapshot is."""
-    targets = writing.targets(folder)
+    targets = recorded_targets(folder)
     return tuple(Committed(job, folder, committed_slug(job, targets)) for job in jobs)
 
 
 def find_all(folder: Path, options: Options) -> tuple[Committed, ...]:
     """What is committed in a folder, each environment with the target that its snapshot, or else its module, names."""
-    targets = writing.targets(folder)
-    for slug, paths in writing.owned(folder).items():
+    targets = recorded_targets(folder)
+    for slug, paths in owned(folder).items():
         if folder / f"{slug}.py" in paths:
-            targets[slug] = targets.get(slug) or reading.target_of(writing.read(folder / f"{slug}.py") or "")
+            targets[slug] = targets.get(slug) or reading.target_of(read(folder / f"{slug}.py") or "")
     return tuple(
         Committed(Job(_target(target), replace(options, name=slug)), folder, slug)
         for slug, target in sorted(targets.items())

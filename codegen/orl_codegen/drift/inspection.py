@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.commands import regenerate
 from orl_codegen.drift.committed import UNRENDERABLE, Committed, shown_path
 from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import Policy
+from orl_codegen.drift.remedies import regenerate
 from orl_codegen.drift.rules import Severity
 from orl_codegen.errors import OrlCodegenError, VerificationError, printable
 from orl_codegen.generator.options import Job

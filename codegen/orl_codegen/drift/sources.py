@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from orl_codegen.errors import SnapshotError, printable
-from orl_codegen.generator.output import writing
+from orl_codegen.generator.output.folder import read
 from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot, load
 
@@ -45,7 +45,7 @@ def read_snapshot(place: str) -> Source:
         SnapshotError: There is no such file or commit, or it is no snapshot.
     """
     ref, _, path = place.partition(":")
-    text = writing.read(Path(place)) if Path(place).is_file() else _from_git(ref, path) if ref and path else None
+    text = read(Path(place)) if Path(place).is_file() else _from_git(ref, path) if ref and path else None
     if text is None:
         raise SnapshotError(
             f"There is no snapshot {printable(place)}. Name a file, or `<git ref>:<path>` such as "
@@ -53,7 +53,7 @@ def read_snapshot(place: str) -> Source:
         )
     name = printable(place, 500)
     file = Path(place if Path(place).is_file() else path)
-    module = writing.read(file.with_suffix(".py")) if file.with_suffix(".py").is_file() else None
+    module = read(file.with_suffix(".py")) if file.with_suffix(".py").is_file() else None
     shown = file if module is None else file.with_suffix(".py")
     return Source(load(text, name), name, printable(PurePosixPath(shown), 1000), lines_of(module or ""))
 

@@ -19,7 +19,8 @@ from orl_codegen.generator.contract.contract import Contract
 from orl_codegen.generator.contract.naming import type_name, type_scope
 from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
 from orl_codegen.generator.options import Job, Options, committed_slug
-from orl_codegen.generator.output import reading, writing
+from orl_codegen.generator.output import reading
+from orl_codegen.generator.output.folder import read, recorded_targets, snapshots_in, stored
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.generator.snapshot import Snapshot
@@ -132,14 +133,14 @@ def committed(jobs: Sequence[Job], folder: Path, defaults: Options) -> tuple[tup
         SnapshotError: There is none for a job, or it was edited by hand.
     """
     if jobs:
-        targets = writing.targets(folder)
-        return tuple(_committed(job, folder, targets) for job in jobs)
+        known = recorded_targets(folder)
+        return tuple(_committed(job, folder, known) for job in jobs)
     taken = snapshots_in(folder)
     if not taken:
         raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
     return tuple(
         # The class in the module keeps its name, whatever it was given then.
-        (found, replace(defaults, name=slug, class_name=reading.class_of(writing.read(folder / f"{slug}.py") or "")))
+        (found, replace(defaults, name=slug, class_name=reading.class_of(read(folder / f"{slug}.py") or "")))
         for slug, found in taken.items()
     )
 
@@ -151,26 +152,7 @@ def _committed(job: Job, folder: Path, targets: Mapping[str, str]) -> tuple[Snap
             f"There is no snapshot of {printable(job.target.record)} in {printable(folder)}. Generate one first, "
             "without --offline."
         )
-    return load(folder, slug), replace(job.options, name=slug)
-
-
-def snapshots_in(folder: Path) -> dict[str, Snapshot]:
-    """Every snapshot in a folder, by slug."""
-    paths = [path for paths in writing.owned(folder).values() for path in paths if path.suffix == ".json"]
-    return {path.stem: load(folder, path.stem) for path in paths}
-
-
-def load(folder: Path, slug: str) -> Snapshot:
-    """The committed snapshot of a slug.
-
-    Raises:
-        SnapshotError: It is not there, or it is no snapshot.
-    """
-    path = folder / f"{slug}.json"
-    text = writing.read(path)
-    if text is None:
-        raise SnapshotError(f"There is no snapshot {printable(path)}. Generate it first, without --offline.")
-    return snapshot.load(text, printable(path))
+    return stored(folder, slug), replace(job.options, name=slug)
 
 
 def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:

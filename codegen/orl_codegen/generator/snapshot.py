@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from orl_codegen.errors import SnapshotError, printable
-from orl_codegen.generator.json_values import canonical
+from orl_codegen.schema.json_values import canonical
 
 FORMAT = 1
 

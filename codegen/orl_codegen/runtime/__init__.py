@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from orl_codegen.runtime.adapter import RolloutAdapter
-from orl_codegen.runtime.tools import UNSET, Environment, TerminalTool, ToolResult, tool
+from orl_codegen.runtime.vocabulary import UNSET, Environment, TerminalTool, ToolResult, tool
 
 __all__ = ["UNSET", "Environment", "RolloutAdapter", "TerminalTool", "ToolResult", "tool"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import RolloutError, SessionError
-from orl_codegen.runtime.tools import UNSET, Environment, ToolResult
+from orl_codegen.runtime.vocabulary import UNSET, Environment, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orl_codegen.runtime.plan import Plan
-    from orl_codegen.runtime.session import CallRefused, Output, Session
+    from orl_codegen.sessions.session import CallRefused, Output, Session
 
 FINISHED = "The episode has finished: this call was not carried out."
 FAILED = "The environment has failed and takes no more calls."
@@ -43,8 +43,8 @@ class RolloutAdapter:
     _environment: Environment
 
     def __init__(self, plan: Plan | None = None) -> None:
-        from orl_codegen.runtime.loop import close_at_exit
-        from orl_codegen.runtime.turns import Turns
+        from orl_codegen.sessions.loop import close_at_exit
+        from orl_codegen.sessions.turns import Turns
 
         self._plan = plan or _own_plan(type(self))
         self._session: Session | None = None
@@ -104,7 +104,7 @@ class RolloutAdapter:
 
     def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
         """Call the tool `name`; arguments that are `UNSET` are left out of its input."""
-        from orl_codegen.runtime.session import CallRefused
+        from orl_codegen.sessions.session import CallRefused
 
         with self._turns:
             if self.finished:
@@ -209,7 +209,7 @@ class RolloutAdapter:
 
 def _own_plan(adapter: type[RolloutAdapter]) -> Plan:
     """What an adapter goes by that no `OpenRewardSpec` made."""
-    from orl_codegen.runtime.endpoint import endpoint
+    from orl_codegen.ors.endpoint import endpoint
     from orl_codegen.runtime.plan import Plan
 
     environment = adapter._environment

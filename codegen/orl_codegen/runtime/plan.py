@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.runtime.blocks import Images
-from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.tools import Environment
+from orl_codegen.runtime.vocabulary import Environment
 
 if TYPE_CHECKING:
     from orl_codegen.runtime.adapter import RolloutAdapter
-    from orl_codegen.runtime.session import Session
+    from orl_codegen.sessions.session import Session
 
 Prompts = Literal["session", "dataset"]
 OnResetFailure = Literal["raise", "unscored"]
@@ -65,9 +65,9 @@ class Plan:
 
     def open(self, task: Mapping[str, Any], *, messages: bool = False, prompt_digest: str | None = None) -> Session:
         """Begin to open a session for a task. With a digest, its messages have to be those that the digest is of."""
-        from orl_codegen.runtime.prompts import check
-        from orl_codegen.runtime.session import Session
-        from orl_codegen.runtime.verify import compare
+        from orl_codegen.runtime.agreement import compare
+        from orl_codegen.sessions.session import Session
+        from orl_codegen.trl.prompts import check
 
         compared: list[bool] = []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orl_codegen.runtime.adapter import RolloutAdapter
-    from orl_codegen.runtime.session import CallRefused
+    from orl_codegen.sessions.session import CallRefused
 
 LONGEST = 2000  # characters; a validation error quotes the whole input
 
@@ -41,9 +41,9 @@ def _literal(source: str) -> list[Any]:
 
 def _python_names(adapter: type[RolloutAdapter], name: str) -> dict[str, str]:
     """`{wire key: python name}` of the parameters whose two names differ: the model knows the second only."""
-    from orl_codegen.runtime.verify import tools_of
+    from orl_codegen.runtime.vocabulary import bound_tools
 
-    method = tools_of(adapter).get(name)
+    method = bound_tools(adapter).get(name)
     return {wire: python for python, wire in method.__tool__.aliases.items()} if method is not None else {}
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from orl_codegen.drift.comparison.pairs import likeness
-from orl_codegen.generator.contract.schema import Schema
-from orl_codegen.generator.json_values import canonical
+from orl_codegen.schema.json_values import canonical
+from orl_codegen.schema.tree import Schema
 
 _CLOSELY = 500
 """How many unequal branches are compared with each other; a hostile union may have twenty thousand."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.generator.contract.schema import Schema
-from orl_codegen.generator.json_values import canonical
+from orl_codegen.schema.json_values import canonical
+from orl_codegen.schema.tree import Schema
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.comparison.annotations import compare_annotations
 from orl_codegen.drift.comparison.branches import match_branches
 from orl_codegen.drift.comparison.constraints import compare_constraints
 from orl_codegen.drift.comparison.pairs import ANY, Pair, likeness, renames, wording
 from orl_codegen.drift.comparison.values import compare_default, compare_values
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.drift.comparison.words import compare_annotations
+from orl_codegen.schema.tree import Schema
 
 Changes = Iterator[Change]
 

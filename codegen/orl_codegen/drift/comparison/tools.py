@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.comparison.annotations import compare_description
 from orl_codegen.drift.comparison.pairs import Pair, differs, likeness, renames
 from orl_codegen.drift.comparison.schemas import compare_schemas
+from orl_codegen.drift.comparison.words import compare_description
 from orl_codegen.errors import SchemaError
 from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
 from orl_codegen.generator.contract.naming import method_names, parameter_names

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from orl_codegen.drift.rules.environment import ENVIRONMENT
-from orl_codegen.drift.rules.files import FILES
+from orl_codegen.drift.rules.about_environments import ENVIRONMENT
+from orl_codegen.drift.rules.about_files import FILES
+from orl_codegen.drift.rules.about_schemas import SCHEMAS
+from orl_codegen.drift.rules.about_tools import TOOLS
+from orl_codegen.drift.rules.about_values import VALUES
 from orl_codegen.drift.rules.rule import SEVERITIES, Profile, Rule, Severity
-from orl_codegen.drift.rules.schemas import SCHEMAS
-from orl_codegen.drift.rules.tools import TOOLS
-from orl_codegen.drift.rules.values import VALUES
 
 __all__ = ["RULES", "SEVERITIES", "Profile", "Rule", "Severity"]
 

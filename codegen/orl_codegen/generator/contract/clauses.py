@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.schema.tree import Schema
 
 IN_WORDS = frozenset(
     "description title default example examples format pattern minimum maximum exclusiveMinimum exclusiveMaximum "

@@ -10,12 +10,12 @@ from typing import Literal
 
 from orl_codegen.errors import ConflictError, SchemaError, printable
 from orl_codegen.generator.contract import docstring, wording
-from orl_codegen.generator.contract.annotations import NestedType, annotate, object_keys
 from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
 from orl_codegen.generator.contract.naming import Identifier, method_names, parameter_names, pascal
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.generator.contract.python_types import NestedType, annotate, object_keys
 from orl_codegen.generator.contract.suspicion import suspicious
 from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.schema.tree import Schema
 
 OnConflict = Literal["widen", "error"]
 NoteKind = Literal["left out", "widened", "renamed", "suspicious", "not shown"]

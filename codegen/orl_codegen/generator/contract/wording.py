@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orl_codegen.generator.contract.annotations import is_literal, object_keys
 from orl_codegen.generator.contract.clauses import AS_JSON, IN_WORDS, capital, general, json_text, limits, word
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.generator.contract.python_types import is_literal, object_keys
+from orl_codegen.schema.tree import Schema
 
 Names = Mapping[str, str]
 """What the schemas around the one at hand are called, by pointer: for schemas that contain themselves."""

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.errors import ServerError, UsageError, printable
-from orl_codegen.generator.discovery import wire
+from orl_codegen.generator.discovery import answers
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, Target
-from orl_codegen.runtime.endpoint import Endpoint, endpoint
-from orl_codegen.runtime.loop import refuse_redirects
-from orl_codegen.runtime.tools import Environment
+from orl_codegen.ors.endpoint import Endpoint, endpoint
+from orl_codegen.runtime.vocabulary import Environment
+from orl_codegen.sessions.loop import refuse_redirects
 
 if TYPE_CHECKING:
     import aiohttp
@@ -66,14 +66,14 @@ class Server:
         if session_id or self.session_id:
             headers["X-Session-ID"] = str(session_id or self.session_id)
         async with self.client.request(method, path, headers=headers, json=body, allow_redirects=False) as response:
-            answer = await response.content.read(wire.MAX_BYTES + 1)
-            while not response.content.at_eof() and len(answer) <= wire.MAX_BYTES:
-                answer += await response.content.read(wire.MAX_BYTES + 1 - len(answer))
+            answer = await response.content.read(answers.MAX_BYTES + 1)
+            while not response.content.at_eof() and len(answer) <= answers.MAX_BYTES:
+                answer += await response.content.read(answers.MAX_BYTES + 1 - len(answer))
             if response.status != 200:
                 raise Refused(self.shown, path, response.status, self._said(answer))
-        if len(answer) > wire.MAX_BYTES:
-            raise ServerError(f"{path} answers with more than {wire.MAX_BYTES >> 20} MiB, which is refused.")
-        return wire.parse(answer, self.source(path.rpartition("/")[2]))
+        if len(answer) > answers.MAX_BYTES:
+            raise ServerError(f"{path} answers with more than {answers.MAX_BYTES >> 20} MiB, which is refused.")
+        return answers.parse(answer, self.source(path.rpartition("/")[2]))
 
     def source(self, route: str) -> str:
         """A route in an error message."""

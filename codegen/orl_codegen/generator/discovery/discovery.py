@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from orl_codegen.errors import OrlCodegenError, ServerError, printable
-from orl_codegen.generator.discovery import wire
+from orl_codegen.generator.discovery import answers
 from orl_codegen.generator.discovery.connection import Refused, Server, bounded, connected, served
-from orl_codegen.generator.json_values import canonical
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.generator.target import Target
+from orl_codegen.schema.json_values import canonical
 
 CONCURRENT_PROBES = 8
 LISTED = 20
@@ -62,24 +62,24 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         variant = await _variant(server, options.variant, progress)
         server = replace(server, endpoint=replace(server.endpoint, variant=variant))
         tools, splits = await asyncio.gather(server.get("tools"), server.get("splits"))
-        known_splits = wire.splits(splits, server.source("splits"))
+        known_splits = answers.splits(splits, server.source("splits"))
         _check_split(server, known_splits, options.split)
         indices = await _indices(server, options) if options.task_tools else ()
-        answers = await _probe(server, indices, options, progress)
-    shared = wire.tool_specs(tools, server.source("tools"))
+        probed = await _probe(server, indices, options, progress)
+    shared = answers.tool_specs(tools, server.source("tools"))
     # A session's toolset may bring a terminal tool of its own.
-    described = answers[min(answers)] if options.toolset and answers else tools
+    described = probed[min(probed)] if options.toolset and probed else tools
     snapshot = Snapshot(
         target=target.record,
         variant=variant,
         split=options.split,
         splits=tuple(known_splits),
         toolset=options.toolset,
-        probed=tuple(sorted(answers)),
-        unprobed=tuple(index for index in indices if index not in answers),
+        probed=tuple(sorted(probed)),
+        unprobed=tuple(index for index in indices if index not in probed),
         tools=tuple(sorted(shared, key=lambda spec: (spec["name"], canonical(spec)))),
-        task_tools=_task_tools(server, shared, answers),
-        terminal_tool=wire.terminal_tool(described, server.source("tools")),
+        task_tools=_task_tools(server, shared, probed),
+        terminal_tool=answers.terminal_tool(described, server.source("tools")),
         supports_score_group=isinstance(tools, dict) and tools.get("supports_score_group") is True,
     )
     _refuse_nothing(server, snapshot)
@@ -143,7 +143,7 @@ async def _probe(
     server: Server, indices: tuple[int, ...], options: Options, progress: Progress
 ) -> dict[int, dict[str, Any]]:
     """What `/task_tools` answers in a session of each task; tasks that failed are left out, where that is allowed."""
-    answers: dict[int, dict[str, Any]] = {}
+    found: dict[int, dict[str, Any]] = {}
     failures: dict[int, ServerError] = {}
     places = asyncio.Semaphore(CONCURRENT_PROBES)
 
@@ -152,18 +152,18 @@ async def _probe(
             if failures and not options.allow_partial:
                 return
             try:
-                answers[index] = await _ask(server, index, options)
+                found[index] = await _ask(server, index, options)
             except ServerError as error:
                 failures[index] = error
-        progress.probed(len(answers) + len(failures), len(indices))
+        progress.probed(len(found) + len(failures), len(indices))
 
     progress.probed(0, len(indices))
     await asyncio.gather(*map(probe, indices))
-    if failures and not (options.allow_partial and answers):
+    if failures and not (options.allow_partial and found):
         raise failures[min(failures)]
     for _, failure in sorted(failures.items()):
         progress.say(str(failure))
-    return answers
+    return found
 
 
 async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
@@ -186,7 +186,7 @@ async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
         late = f"it took longer than {options.timeout:g} seconds (--timeout)"
         said = late if isinstance(error, TimeoutError) else place.describe(error)
         raise ServerError(_unprobed(index, options, said)) from None
-    wire.tool_specs(answer, server.source("task_tools"))
+    answers.tool_specs(answer, server.source("task_tools"))
     return dict(answer) if isinstance(answer, dict) else {"tools": answer}
 
 
@@ -198,14 +198,12 @@ def _unprobed(index: int, options: Options, said: str) -> str:
     )
 
 
-def _task_tools(
-    server: Server, shared: Sequence[Mapping[str, Any]], answers: Mapping[int, Any]
-) -> tuple[TaskTool, ...]:
+def _task_tools(server: Server, shared: Sequence[Mapping[str, Any]], probed: Mapping[int, Any]) -> tuple[TaskTool, ...]:
     """Every spec that is not shared, with the tasks that offer it."""
     known = {canonical(spec) for spec in shared}
     found: dict[str, TaskTool] = {}
-    for index, answer in sorted(answers.items()):
-        for spec in wire.tool_specs(answer, server.source("task_tools")):
+    for index, answer in sorted(probed.items()):
+        for spec in answers.tool_specs(answer, server.source("task_tools")):
             text = canonical(spec)
             if text not in known:
                 tool = found.get(text, TaskTool(spec, ()))

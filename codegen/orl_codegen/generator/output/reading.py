@@ -31,7 +31,7 @@ class ShownTool:
     parameters: tuple[ShownParameter, ...]
 
 
-def tools_of(source: str, name: str = "the module") -> tuple[ShownTool, ...]:
+def shown_tools(source: str, name: str = "the module") -> tuple[ShownTool, ...]:
     """The tools of a generated module, in the order in which they stand there.
 
     Raises:

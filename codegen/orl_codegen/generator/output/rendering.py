@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from orl_codegen import __version__
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.contract import docstring
-from orl_codegen.generator.contract.annotations import NestedType
 from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
+from orl_codegen.generator.contract.python_types import NestedType
 
 if TYPE_CHECKING:
     from jinja2 import Environment

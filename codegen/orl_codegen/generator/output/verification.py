@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orl_codegen.errors import VerificationError, printable
-from orl_codegen.generator.contract.annotations import Field, NestedType
 from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
 from orl_codegen.generator.contract.naming import MODULE_NAMES
+from orl_codegen.generator.contract.python_types import Field, NestedType
 
 MODULES = {"__future__": {"annotations"}, "typing": MODULE_NAMES, "orl_codegen.runtime": MODULE_NAMES}
 """What a module may import, and which names of it."""

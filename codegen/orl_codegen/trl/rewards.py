@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
-from orl_codegen.runtime.owning import left_behind
+from orl_codegen.trl.owning import left_behind
 
 AT_ONCE = 32  # terminal tools that are called at the same time
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from orl_codegen.errors import VerificationError
 from orl_codegen.generator.contract.naming import KEYWORDS, Identifier, Scope, type_name, type_scope
-from orl_codegen.generator.contract.schema import Schema
-from orl_codegen.generator.json_values import distinct, json_type
+from orl_codegen.schema.json_values import distinct, json_type
+from orl_codegen.schema.tree import Schema
 
 LITERAL_KINDS = ("string", "integer", "boolean")
 """What both `typing.Literal` and mypy take; a float is no literal."""

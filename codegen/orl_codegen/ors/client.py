@@ -14,8 +14,8 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.loop import ANSWER_WITHIN, event_loop
+from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.sessions.loop import ANSWER_WITHIN, event_loop
 
 
 class Wire:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from orl_codegen.generator.json_values import canonical, same
+from orl_codegen.schema.json_values import canonical, same
 
 Keywords = dict[str, Any]
 

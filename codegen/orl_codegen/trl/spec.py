@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.ors.endpoint import Secrets, endpoint
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.blocks import Images
-from orl_codegen.runtime.endpoint import Secrets, endpoint
-from orl_codegen.runtime.factory import Factory
-from orl_codegen.runtime.loop import close_at_exit
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
-from orl_codegen.runtime.rewards import last_reward
+from orl_codegen.sessions.loop import close_at_exit
+from orl_codegen.trl.factory import Factory
+from orl_codegen.trl.rewards import last_reward
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-    from orl_codegen.runtime.group import GroupReward
+    from orl_codegen.trl.group import GroupReward
 
 Reward = Callable[..., list[float | None]]
 
@@ -116,7 +116,7 @@ class OpenRewardSpec:
             SessionError: With `prompts="dataset"`, a session could not be opened; or none of them, with
                 `on_reset_failure="unscored"`.
         """
-        from orl_codegen.runtime.dataset import to_dataset
+        from orl_codegen.trl.dataset import to_dataset
 
         return to_dataset(self._rows)
 
@@ -137,7 +137,7 @@ class OpenRewardSpec:
         Raises:
             UsageError: The environment offers no group scoring.
         """
-        from orl_codegen.runtime.group import GroupReward
+        from orl_codegen.trl.group import GroupReward
 
         if not self._plan.environment.group_scoring:
             raise UsageError(f"{self._plan.adapter.__name__} has no group_reward: its environment scores no groups.")
@@ -146,7 +146,7 @@ class OpenRewardSpec:
 
     @cached_property
     def _rows(self) -> list[dict[str, Any]]:
-        from orl_codegen.runtime import dataset, prompts
+        from orl_codegen.trl import dataset, prompts
 
         plan = self._plan
         tasks = dataset.fetch_tasks(plan.endpoint, plan.split, self._num_tasks, self._indices)

@@ -29,7 +29,7 @@ from orl_codegen.errors import SessionError
 if TYPE_CHECKING:
     import aiohttp
 
-    from orl_codegen.runtime.session import Session
+    from orl_codegen.sessions.session import Session
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from orl_codegen.generator.contract.allof import merge_all
+from orl_codegen.schema.allof import merge_all
 
 Kind = Literal[
     "any", "never", "string", "integer", "number", "boolean", "null", "array", "object", "union", "recursion"

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from orl_codegen.errors import ServerError, printable
-from orl_codegen.generator.json_values import canonical
+from orl_codegen.schema.json_values import canonical
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 200

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import OrlCodegenError, ServerError, UsageError, printable
-from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.loop import event_loop
-from orl_codegen.runtime.wire import Wire, asking
+from orl_codegen.ors.client import Wire, asking
+from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 from urllib.parse import unquote
 
 from orl_codegen.errors import SchemaError, printable
-from orl_codegen.generator.contract.allof import merge_all
-from orl_codegen.generator.contract.schema import Kind, Schema, union_of
-from orl_codegen.generator.json_values import distinct, json_type
+from orl_codegen.schema.allof import merge_all
+from orl_codegen.schema.json_values import distinct, json_type
+from orl_codegen.schema.tree import Kind, Schema, union_of
 
 MAX_DEPTH = 64
 """How deep schemas may nest once references are followed."""

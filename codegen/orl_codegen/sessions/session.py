@@ -12,9 +12,9 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, NamedTuple, TypeVar
 
 from orl_codegen.errors import RolloutError, SessionError, printable
-from orl_codegen.runtime.endpoint import Endpoint
-from orl_codegen.runtime.loop import ANSWER_WITHIN, event_loop
-from orl_codegen.runtime.wire import Wire
+from orl_codegen.ors.client import Wire
+from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.sessions.loop import ANSWER_WITHIN, event_loop
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import SchemaDrift, printable
+from orl_codegen.runtime.vocabulary import bound_tools
 
 if TYPE_CHECKING:
     from orl_codegen.runtime.adapter import RolloutAdapter
@@ -31,7 +32,7 @@ def compare(adapter: type[RolloutAdapter], listing: Any) -> None:
         SchemaDrift: A shared tool is gone, or a parameter that the adapter may leave out has become required, so that
             calls would be refused.
     """
-    tools, known, shared = tools_of(adapter), *_snapshot(adapter)
+    tools, known, shared = bound_tools(adapter), *_snapshot(adapter)
     live = {str(spec.get("name")): spec for spec in _specs(listing)}
     broken = [f"the tool {printable(name)} is gone" for name in sorted(shared - live.keys())]
     for name in tools.keys() & live.keys():
@@ -50,12 +51,6 @@ def compare(adapter: type[RolloutAdapter], listing: Any) -> None:
     ]
     if odd:
         logger.warning("%s differs from its environment: %s. %s", adapter.__name__, "; ".join(odd), mend)
-
-
-def tools_of(adapter: type[RolloutAdapter]) -> dict[str, Any]:
-    """The tools of an adapter by wire name."""
-    functions = [function for _, function in inspect.getmembers(adapter, inspect.isfunction)]
-    return {function.__tool__.name: function for function in functions if hasattr(function, "__tool__")}
 
 
 def _snapshot(adapter: type[RolloutAdapter]) -> tuple[dict[str, list[Spec]], set[str]]:

@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.runtime.factory import Factory
-from orl_codegen.runtime.rewards import last_reward
-from orl_codegen.runtime.spec import OpenRewardSpec
+from orl_codegen.trl.factory import Factory
+from orl_codegen.trl.rewards import last_reward
+from orl_codegen.trl.spec import OpenRewardSpec
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-    from orl_codegen.runtime.group import GroupReward
+    from orl_codegen.trl.group import GroupReward
 
 AT_ONCE = 16  # runs of rows that are scored at the same time
 
@@ -53,7 +53,7 @@ class CombinedSpec:
     def train_dataset(self) -> Dataset:
         """The rows of all the environments, one environment after the other. The column `environment` says which one's
         they are; a column that one of them does not have is None in its rows."""
-        from orl_codegen.runtime.dataset import to_dataset
+        from orl_codegen.trl.dataset import to_dataset
 
         rows = [{"environment": name} | row for name, spec in self._specs.items() for row in spec._rows]
         return to_dataset(_alike(rows))

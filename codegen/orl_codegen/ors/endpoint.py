@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.runtime.tools import Environment
+from orl_codegen.runtime.vocabulary import Environment
 
 Secrets = Mapping[str, str | tuple[str, list[str]]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.comparison.pairs import Pair, differs, facts
-from orl_codegen.generator.contract.schema import Schema
+from orl_codegen.schema.tree import Schema
 
 Changes = Iterator[Change]
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
-from orl_codegen.runtime.loop import close_at_exit
-from orl_codegen.runtime.owning import owning
 from orl_codegen.runtime.plan import Plan
+from orl_codegen.sessions.loop import close_at_exit
+from orl_codegen.trl.owning import owning
 
 
 class Factory:

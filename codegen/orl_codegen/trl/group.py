@@ -13,7 +13,7 @@ from typing import Any
 from orl_codegen.errors import RolloutError
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
-from orl_codegen.runtime.rewards import settled
+from orl_codegen.trl.rewards import settled
 
 logger = logging.getLogger(__name__)
 

@@ -87,3 +87,11 @@ def tool(name: str, aliases: Mapping[str, str] | None = None) -> Callable[[Funct
         return function
 
     return mark
+
+
+def bound_tools(adapter: type[Any]) -> dict[str, Any]:
+    """The tools of an adapter by wire name."""
+    import inspect
+
+    functions = [function for _, function in inspect.getmembers(adapter, inspect.isfunction)]
+    return {function.__tool__.name: function for function in functions if hasattr(function, "__tool__")}

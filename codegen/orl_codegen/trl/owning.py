@@ -13,7 +13,7 @@ import functools
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
-from orl_codegen.runtime.tools import ToolResult
+from orl_codegen.runtime.vocabulary import ToolResult
 
 
 class Prompt(str):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from orl_codegen.errors import PromptMismatch, SessionError
 from orl_codegen.runtime.blocks import Images, decoded, rendered, text_of
-from orl_codegen.runtime.loop import event_loop
+from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
     from orl_codegen.runtime.plan import Plan

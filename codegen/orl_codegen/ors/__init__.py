@@ -1,0 +1,1 @@
+"""The Open Reward Standard on the wire: one client, for the generator and for training."""

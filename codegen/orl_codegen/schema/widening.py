@@ -1,0 +1,71 @@
+"""The narrowest schema that takes whatever any of several takes: for a tool that differs from task to task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from orl_codegen.schema.json_values import distinct, same
+from orl_codegen.schema.tree import EMPTY, Schema, union_of
+
+LOWER_LIMITS = frozenset("minimum exclusiveMinimum minLength minItems minProperties".split())
+UPPER_LIMITS = frozenset("maximum exclusiveMaximum maxLength maxItems maxProperties".split())
+
+
+def widen(schemas: Sequence[Schema]) -> Schema:
+    """The narrowest schema of the tree that takes whatever any of `schemas` takes."""
+    widened = schemas[0]
+    for schema in schemas[1:]:
+        widened = _wider(widened, schema)
+    return widened
+
+
+def _wider(a: Schema, b: Schema) -> Schema:
+    if a == b:
+        return a
+    if a.kind == b.kind == "object":
+        return _wider_object(a, b)
+    if a.kind == b.kind == "array" and not a.prefix and not b.prefix:
+        items = None if a.items is None or b.items is None else _wider(a.items, b.items)
+        return replace(a, nullable=a.nullable or b.nullable, items=items, facts=_shared_facts(a, b), values=None)
+    if a.kind == b.kind and a.kind in ("string", "integer", "number", "boolean"):
+        values = None if a.values is None or b.values is None else distinct([*a.values, *b.values])
+        return replace(a, nullable=a.nullable or b.nullable, values=values, facts=_shared_facts(a, b))
+    if "any" in (a.kind, b.kind):
+        return Schema("any", facts=_shared_facts(a, b), pointer=a.pointer)
+    return union_of([a, b], EMPTY, a.pointer)
+
+
+def _wider_object(a: Schema, b: Schema) -> Schema:
+    keys = list(dict.fromkeys([*a.properties, *b.properties]))
+    properties = {
+        key: _wider(a.properties[key], b.properties[key])
+        if key in a.properties and key in b.properties
+        else a.properties.get(key) or b.properties[key]
+        for key in keys
+    }
+    additional = a.additional
+    if a.additional != b.additional:
+        additional = None if a.additional is None or b.additional is None else _wider(a.additional, b.additional)
+    return replace(
+        a,
+        nullable=a.nullable or b.nullable,
+        properties=MappingProxyType(properties),
+        required=a.required & b.required,
+        additional=additional,
+        facts=_shared_facts(a, b),
+        values=None,
+    )
+
+
+def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:
+    """Of limits the wider one holds, if both tasks set one; texts of both are kept; the rest has to be the same."""
+    shared = {key: value for key, value in a.facts.items() if key in b.facts and same(value, b.facts[key])}
+    for wider, keywords in ((min, LOWER_LIMITS), (max, UPPER_LIMITS)):
+        for key in keywords & a.facts.keys() & b.facts.keys():
+            if all(isinstance(side.facts[key], (int, float)) for side in (a, b)):
+                shared[key] = wider(a.facts[key], b.facts[key])
+    texts = list(dict.fromkeys(text for text in (a.description, b.description) if text.strip()))
+    return MappingProxyType({**shared, **({"description": "\n".join(texts)} if texts else {})})

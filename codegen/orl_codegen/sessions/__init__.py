@@ -1,0 +1,1 @@
+"""Sessions of this process: one event loop, its thread, and how everything ends."""

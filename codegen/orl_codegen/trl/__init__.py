@@ -1,0 +1,1 @@
+"""What TRL's trainers take: datasets, factories and reward functions."""

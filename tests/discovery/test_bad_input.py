@@ -38,8 +38,8 @@ def test_a_dead_port() -> None:
     """Nothing listens: said at once, with the address."""
     url = dead_url()
     message = failure(url)
-    assert message.startswith(f"{url} could not be reached: ") and "Connect call failed" in message
-    assert message.endswith("Look whether the server runs and the address is right.")
+    assert message.startswith(f"{url} could not be reached: ") and "Connection refused" in message
+    assert message.endswith("Check that the server is running and the address is right.")
 
 
 def test_a_server_that_answers_html() -> None:
@@ -114,7 +114,7 @@ def test_answers_that_end_a_run() -> None:
     ) as server:
         source = f"The answer of {server.url} to /tools is not JSON as the Open Reward Standard wants it"
         assert failure(server.url, task_tools=False).startswith(source)
-        assert "more than 32 MiB" in failure(server.url, task_tools=False, variant="huge")
+        assert "larger than 32 MiB" in failure(server.url, task_tools=False, variant="huge")
         assert "neither a tool nor a terminal tool" in failure(server.url, task_tools=False, variant="empty")
 
 

@@ -218,7 +218,7 @@ def test_a_toolset_brings_its_tools_into_the_sessions() -> None:
 
     with running(Boxed) as server:
         taken = snapshot(server, toolset="codex")
-        with pytest.raises(ServerError, match=r"could not be opened to see its tools: ValueError: .*codx"):
+        with pytest.raises(ServerError, match=r"could not be opened to see its tools: HTTP 400: .*codx"):
             snapshot(server, toolset="codx")
         assert server.wait_for_sessions(0) == 0
     assert taken.toolset == "codex" and len(taken.tools) == 2

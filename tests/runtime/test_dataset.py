@@ -170,9 +170,9 @@ def test_a_session_that_cannot_be_opened_behind_the_first_turn(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TRL turns what a tool raises into text for the model, so the reward function raises it again."""
-    from orl_codegen.sessions import session
+    from orl_codegen.ors import limits
 
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     rollout = spec_of(server, adapters.MoodyEcho).environment_factory()
     rollout.reset(task_index=1, prompt_digest="sha256:0")
     with pytest.raises(SessionError):
@@ -187,9 +187,9 @@ def test_a_session_that_cannot_be_opened_behind_the_first_turn(
 
 def test_fetching_prompts_stops_at_the_first_error(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """And leaves nothing open."""
-    from orl_codegen.sessions import session
+    from orl_codegen.ors import limits
 
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     with pytest.raises(SessionError, match="no sandbox for you"):
         spec_of(server, adapters.MoodyEcho, prompts="dataset").train_dataset  # noqa: B018
     assert server.wait_for_sessions(0) == 0
@@ -199,15 +199,15 @@ def test_tasks_whose_prompt_cannot_be_fetched_are_left_out(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With `on_reset_failure="unscored"` the others train, after one warning, unless there are no others."""
-    from orl_codegen.sessions import session
+    from orl_codegen.ors import limits
 
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     lenient: dict[str, Any] = {"prompts": "dataset", "on_reset_failure": "unscored"}
     dataset = spec_of(server, adapters.MoodyEcho, indices=[0, 1, 3, 1], **lenient).train_dataset
     assert dataset["task_index"] == [0, 3] and dataset["mood"] == ["well", "broken tool"]
     assert caplog.text.count("2 of 4 tasks were left out of the dataset. No session of moodyecho") == 1
     assert "no sandbox for you" in caplog.text and "on_reset_failure" not in caplog.text
-    with pytest.raises(SessionError, match=r"See what its server says\.$"):
+    with pytest.raises(SessionError, match=r"Check the server log\.$"):
         spec_of(server, adapters.MoodyEcho, indices=[1], **lenient).train_dataset  # noqa: B018
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 from openreward.environments import Server
 
-from orl_codegen.sessions.loop import CLOSE_WITHIN
+from orl_codegen.ors.limits import EXIT_WITHIN
 from tests.environments.echo import LingeringEcho
 from tests.support.applications import hanging
 from tests.support.processes import Program
 from tests.support.servers import RunningServer, running, serving_application
 
-AT_MOST = CLOSE_WITHIN + 3  # seconds; the interpreter needs some of its own on a busy machine
+AT_MOST = EXIT_WITHIN + 3  # seconds; the interpreter needs some of its own on a busy machine
 
 ENDINGS = {
     "the last line": ("ready()", 0),

@@ -17,10 +17,10 @@ from PIL.Image import Image
 
 from orl_codegen import OpenRewardSpec, combine
 from orl_codegen.errors import RolloutError, SessionError, UsageError
+from orl_codegen.ors import limits
+from orl_codegen.ors.outputs import CallRefused
 from orl_codegen.runtime import UNSET, RolloutAdapter
-from orl_codegen.sessions import session
 from orl_codegen.sessions.loop import close_sessions
-from orl_codegen.sessions.session import CallRefused
 from orl_codegen.trl.rewards import last_reward
 from tests.runtime import adapters
 from tests.support.applications import answering
@@ -145,7 +145,7 @@ def test_a_reward_that_is_no_number_is_none_with_a_warning(
     rollout.reset(task_index=4)
     rollout.echo(text="hello")
     assert (rollout.reward, rollout.rewards) == (None, [None])
-    assert "nan is no finite number" in caplog.text
+    assert "nan is not a finite number" in caplog.text
 
 
 def test_an_exception_in_a_tool_ends_the_rollout_unscored(server: RunningServer) -> None:
@@ -173,7 +173,7 @@ def test_a_reward_from_before_a_failure(server: RunningServer, drop: bool, rewar
 
 def test_a_session_that_opens_at_the_second_attempt(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sandbox that failed to come up once does not end the training."""
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     from tests.environments.echo import MoodyEcho
 
     MoodyEcho.opened = 0
@@ -185,7 +185,7 @@ def test_a_session_that_opens_at_the_second_attempt(server: RunningServer, monke
 
 def test_a_session_that_never_opens(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """After three attempts `reset` raises, and leaves nothing open."""
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     rollout = adapter_of(server, adapters.MoodyEcho)
     with pytest.raises(
         SessionError, match=r"moodyecho at .*could be opened: HTTP 500: .*no sandbox for you.*on_reset_failure"
@@ -199,7 +199,7 @@ def test_a_session_that_never_opens(server: RunningServer, monkeypatch: pytest.M
 
 def test_one_broken_sandbox_does_not_end_a_long_run(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `on_reset_failure="unscored"`, the rollout goes on without a session."""
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     rollout = adapter_of(server, adapters.MoodyEcho, on_reset_failure="unscored")
     assert "not available" in rollout.reset(task_index=1)
     assert "failed" in rollout.echo(text="hello")
@@ -218,9 +218,9 @@ def test_a_task_that_does_not_exist_is_not_tried_again(server: RunningServer) ->
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the address, and what happened in place of how often it was tried."""
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     url = dead_url()
-    with pytest.raises(SessionError, match=url.removeprefix("http://") + ".*Cannot connect") as raised:
+    with pytest.raises(SessionError, match=url.removeprefix("http://") + ".*cannot connect") as raised:
         OpenRewardSpec(adapters.Echo, base_url=url).environment_factory().reset()
     assert "retries" not in str(raised.value)
 
@@ -255,7 +255,7 @@ def test_a_session_outlives_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
     longer than that loses its session."""
     from tests.environments.echo import Echo
 
-    monkeypatch.setattr(session, "PING_EVERY", 0.2)
+    monkeypatch.setattr(limits, "PING_EVERY", 0.2)
     with running(Echo) as server:
         reap_after(server, 1.5)
         rollout = adapter_of(server)
@@ -264,7 +264,7 @@ def test_a_session_outlives_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(2)
         assert rollout.echo(text="word0") == "match"
         silent = adapter_of(server)
-        monkeypatch.setattr(session, "PING_EVERY", 60)
+        monkeypatch.setattr(limits, "PING_EVERY", 60)
         silent.reset()
         assert server.wait_for_sessions(0) == 0, "without pings, the reaper takes the session"
         silent.echo(text="word0")
@@ -393,7 +393,7 @@ def test_no_error_quotes_a_secret(
     """An environment that repeats its secrets in an exception does not get them into our messages."""
     import traceback
 
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     caplog.set_level("DEBUG")
     spec = OpenRewardSpec(adapters.Vault, base_url=server.url, secrets={"TOKEN": "hush-hush"})
     rollout = spec.environment_factory()
@@ -456,11 +456,11 @@ def test_arguments_that_are_not_understood() -> None:
         ({"prompts": "databse"}, '"session" or "dataset"'),
         ({"images": "png"}, '"pil" or "placeholder" or "drop"'),
         ({"on_reset_failure": "ignore"}, '"raise" or "unscored"'),
-        ({"base_url": "localhost:8080"}, "localhost:8080 is no URL of a server. Write scheme"),
-        ({"base_url": "ftp://u:hush@x"}, "^x is no URL"),
-        ({"base_url": "http://"}, "is no URL"),
-        ({"base_url": "http://u:hush@x:port"}, "^x:port is no URL"),
-        ({"base_url": "http://x?token=hush"}, "is no URL"),
+        ({"base_url": "localhost:8080"}, "localhost:8080 is not the URL of a server. Write scheme"),
+        ({"base_url": "ftp://u:hush@x"}, "^x is not the URL"),
+        ({"base_url": "http://"}, "is not the URL"),
+        ({"base_url": "http://u:hush@x:port"}, "^x:port is not the URL"),
+        ({"base_url": "http://x?token=hush"}, "is not the URL"),
         ({"secrets": {"TOKEN": 123}}, "secret TOKEN is no text"),
         ({"secrets": {"TOKEN": None}}, "secret TOKEN is no text"),
         ({"secrets": {"TOKEN": ("hush",)}}, "secret TOKEN is no text"),

@@ -114,7 +114,7 @@ def test_groups_are_runs_of_one_task_of_one_split(server: RunningServer) -> None
 
 def test_group_scoring_where_there_is_none(server: RunningServer) -> None:
     """Asking for it is a mistake, found before training."""
-    with pytest.raises(UsageError, match="scores no groups"):
+    with pytest.raises(UsageError, match="does not score groups"):
         spec_of(server).group_reward  # noqa: B018
     with pytest.raises(UsageError, match="none of the environments"):
         combine({"echo": spec_of(server)}).group_reward  # noqa: B018

@@ -16,7 +16,7 @@ from orl_codegen.errors import SchemaDrift, SessionError
 from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
-from orl_codegen.sessions import session
+from orl_codegen.ors import limits
 from tests.runtime import adapters
 from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, running
@@ -136,6 +136,6 @@ def test_a_snapshot_of_something_else_is_not_believed(generated: Any, tmp_path: 
 
 def test_behind_the_first_turn(generated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the prompts in the dataset, the dataset itself finds out."""
-    monkeypatch.setattr(session, "RETRY_AFTER", (0.1, 0.1))
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     with running(environment([OVEN])) as server, pytest.raises(SchemaDrift):
         OpenRewardSpec(generated, base_url=server.url, prompts="dataset", indices=[0]).train_dataset  # noqa: B018

@@ -7,7 +7,6 @@ never 1, so that nobody takes it for a finding, nor a finding for an error.
 from __future__ import annotations
 
 import difflib
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from orl_codegen import __version__
+from orl_codegen.endings import interrupt_on_sigterm
 from orl_codegen.errors import OrlCodegenError, printable
 
 COMMANDS = {
@@ -73,15 +73,8 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and end the process with its exit status."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     sys.exit(_status(args))
-
-
-def _interrupt(*_: object) -> None:
-    """What Ctrl-C ends in an orderly way - sessions, child processes - SIGTERM does too."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
-        raise KeyboardInterrupt
-    signal.raise_signal(signal.SIGINT)
 
 
 def _status(args: Sequence[str] | None) -> int:

@@ -1,155 +1,284 @@
-"""Requests to an ORS server under one session id.
+"""Requests to an ORS server: what is sent, what is made of the answer, and what is sent again.
 
-The two HTTP functions are the SDK's: they retry, resume event streams and ride out a backend that still starts. What
-comes back is plain JSON, because servers send more and less than the SDK's types allow.
-
-An event stream breaks off where it is silent for half a minute; other requests have `ANSWER_WITHIN` seconds for each
-attempt, unless the environment works meanwhile: then it is for pings to find out whether the server is still there.
+The generator and training both talk to servers through this client. What comes back is plain JSON, or its bytes:
+servers send more and less than the standard says, and it is for the caller to be strict about it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+import datetime
+import email.utils
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
 
+import orl_codegen
+from orl_codegen.errors import printable
+from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.sessions.loop import ANSWER_WITHIN, event_loop
+from orl_codegen.ors.failures import Failure, Malformed, Refused, Unreachable
+from orl_codegen.ors.operation import Operation
+from orl_codegen.ors.retrying import never_sent, passing, retried
+from orl_codegen.ors.transport import Pool, unreachable
+
+if TYPE_CHECKING:
+    import aiohttp
+
+JSON = dict[str, Any]
 
 
-class Wire:
-    """Requests to an endpoint; to be used on the event loop's thread.
+class Client:
+    """Requests to an endpoint, under one session id if there is one; to be used on the event loop of its pool.
+
+    Args:
+        endpoint: The environment.
+        pool: The connections.
+        sends: How often a request is sent that may safely be sent again.
 
     Attributes:
+        sends: How often a request is sent that may safely be sent again.
         sid: The session id that the server gave out, once there is one.
         created: Whether a task was opened under it, or may have been.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._client = event_loop().client(endpoint.url)
-        self._patient_client = event_loop().client(endpoint.url, patient=True)
+    def __init__(self, endpoint: Endpoint, pool: Pool, *, sends: int = limits.SENDS) -> None:
+        self.endpoint = endpoint
+        self.sends = sends
+        self._pool = pool
         self.sid: str | None = None
         self.created = False
 
-    async def start(self, headers: dict[str, str] | None = None) -> None:
-        """Have the server give out a session id."""
+    # Any route.
 
-        def listen(event: str, data: str) -> None:
-            if event == "task_id":
-                self.sid = data.strip()
+    async def get(self, path: str, *, within: float) -> Any:
+        """The JSON that a path answers."""
+        return self._parsed(await self.send("GET", path, within=within))
 
-        # Asking twice does no harm here: an id that is never used costs the server nothing.
-        answer = await self.stream("/create_session", {}, headers, once=False, max_retries=2, on_event=listen)
-        if isinstance(answer, dict) and answer.get("sid"):
-            self.sid = str(answer["sid"])
-        if not self.sid:
-            raise ValueError("the server gave out no session id")
+    async def post(self, path: str, body: Any, *, within: float, size: int = limits.ANSWER_BYTES) -> Any:
+        """The JSON that a path answers to JSON; the request must do no harm when it is sent twice."""
+        return self._parsed(await self.send("POST", path, body, within=within, size=size))
 
-    async def create(self, task: Any, headers: dict[str, str]) -> None:
-        """Open a task under the session id."""
-        self.created = True
-        await self._request("POST", "/create", task, headers, patient=True)
-
-    async def get(self, path: str, patient: bool = False) -> Any:
-        """GET a path; returns the JSON of the answer. Be patient where the environment works meanwhile."""
-        return await self._request("GET", path, patient=patient)
-
-    async def post(self, path: str, json: Any) -> Any:
-        """POST JSON to a path; returns the JSON of the answer."""
-        return await self._request("POST", path, json)
-
-    async def stream(
-        self, path: str, json: Any, headers: dict[str, str] | None = None, once: bool = True, **options: Any
-    ) -> Any:
-        """POST to a path that answers as an event stream; returns the JSON that the stream ends with.
-
-        With `once`, the request is not sent again unless the server says that it never ran. A stream that breaks off is
-        resumed in any case, which does not run the operation again.
-        """
-        from openreward.api._session.http import resumable_sse
-
-        with _naming_silence():
-            return await resumable_sse(
-                self._client,
-                self._endpoint.url + path,
-                token=self._endpoint.api_key,
-                json=json,
-                sid=self.sid,
-                deployment=self._endpoint.deployment,
-                resumable_only=once,
-                extra_headers=headers,
-                **{"max_retries": 5, **options},
-            )
-
-    async def ping(self, within: float) -> None:
-        """Tell the server that the session is still wanted; it has `within` seconds to answer, and one attempt."""
-        from openreward.api._session.http import _do_request
-
-        url, key = self._endpoint.url + "/ping", self._endpoint.api_key
-        with _naming_silence():
-            async with asyncio.timeout(within):
-                await _do_request(
-                    self._patient_client, "POST", url, False, key, None, self.sid, self._endpoint.deployment
-                )
-
-    async def delete(self) -> None:
-        """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
-        if self.sid is not None:
-            for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
-                # Patient, so that this is the only limit: it would be lost in a timeout of aiohttp at the same moment.
-                with contextlib.suppress(Exception):
-                    async with asyncio.timeout(ANSWER_WITHIN):
-                        await self._request("POST", path, expect_json=False, patient=True)
-            self.sid = None
-
-    async def _request(
+    async def send(
         self,
         method: str,
         path: str,
-        json: Any = None,
-        headers: dict[str, str] | None = None,
+        body: Any = None,
         *,
-        expect_json: bool = True,
-        patient: bool = False,
+        within: float,
+        size: int = limits.ANSWER_BYTES,
+        headers: dict[str, str] | None = None,
+        sends: int | None = None,
+    ) -> bytes:
+        """The bytes that a path answers. Sent again where that may help, so it must do no harm when it is sent twice.
+
+        Raises:
+            Failure: There was no such answer within so many seconds and of at most `size` bytes.
+        """
+
+        async def once() -> bytes:
+            async with self._exchange(method, path, body, headers) as response:
+                return await self._whole(response, size)
+
+        return await retried(once, within=within, again=self._passing(sends or self.sends))
+
+    async def stream(
+        self,
+        path: str,
+        body: JSON,
+        *,
+        within: float,
+        headers: dict[str, str] | None = None,
+        repeatable: bool = False,
     ) -> Any:
-        from openreward.api._session.http import request_retryable
+        """The JSON that an event stream ends with, None where it ends with nothing.
 
-        with _naming_silence():
-            return await request_retryable(
-                self._patient_client if patient else self._client,
-                method,
-                self._endpoint.url + path,
-                expect_json=expect_json,
-                token=self._endpoint.api_key,
-                json=json,
-                sid=self.sid,
-                deployment=self._endpoint.deployment,
-                extra_headers=headers,
-            )
+        The request is sent again only if the server cannot have seen it, unless it is `repeatable`. A stream that
+        breaks off after it has named its task is taken up again, which does not run the task a second time.
+
+        Raises:
+            ToolRaised: The environment raised an exception.
+            Failure: There was no such answer within so many seconds.
+        """
+        operation = Operation(silence_ends=repeatable)
+        accept = {"Accept": "text/event-stream", **(headers or {})}
+
+        async def once() -> str:
+            async with self._exchange("POST", path, body | operation.resumption(), accept) as response:
+                return await operation.follow(response, self._safe)
+
+        def again(failure: Failure, made: int) -> bool:
+            if operation.resumable:
+                return made < limits.RESUMES and passing(failure)
+            return made < self.sends and (never_sent(failure) or (repeatable and passing(failure)))
+
+        text = await retried(once, within=within, again=again)
+        if not self.sid and operation.task_id:
+            self._adopt(operation.task_id)
+        return self._parsed(text) if text else None
+
+    # The life of a session id.
+
+    async def start(self, within: float) -> None:
+        """Have the server give out a session id, which it names as the task of the stream. Asking twice does no harm:
+        an id that is never used costs the server nothing."""
+        headers = self.endpoint.creation_headers()
+        answer = await self.stream("/create_session", {}, within=within, headers=headers, repeatable=True)
+        if isinstance(answer, dict) and answer.get("sid"):
+            self._adopt(str(answer["sid"]))
+        if not self.sid:
+            raise Malformed("the server gave out no session id")
+
+    async def create(self, task: JSON, within: float) -> None:
+        """Open a task under the session id. Where the answer was lost and the task is there, it is open."""
+        self.created = True
+
+        async def once() -> None:
+            headers = self.endpoint.creation_headers()
+            try:
+                async with self._exchange("POST", "/create", task, headers) as response:
+                    await self._whole(response, limits.ANSWER_BYTES)
+            except Unreachable as failure:
+                if not failure.sent or not await self._is_there():
+                    raise
+            except Refused as refused:
+                if not (refused.status == 400 and "already exists" in refused.message):
+                    raise
+
+        await retried(once, within=within, again=self._passing(self.sends))
+
+    async def _is_there(self) -> bool:
+        try:
+            await self.ping()
+        except Failure:
+            return False
+        return True
+
+    async def ping(self) -> None:
+        """Tell the server that the session is still wanted."""
+        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1)
+
+    async def delete(self, within: float) -> None:
+        """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
+        if self.sid is not None:
+            for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
+                with contextlib.suppress(Failure):
+                    await self.send("POST", path, within=within)
+            self.sid = None
+
+    def _passing(self, sends: int) -> Callable[[Failure, int], bool]:
+        return lambda failure, made: made < sends and passing(failure)
+
+    def _adopt(self, sid: str) -> None:
+        if not re.fullmatch(r"[\x21-\x7e]{1,500}", sid):
+            raise Malformed("the server gave out a session id that no header can hold")
+        self.sid = sid
+
+    # One request.
+
+    @contextlib.asynccontextmanager
+    async def _exchange(
+        self, method: str, path: str, body: Any, headers: dict[str, str] | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response with a status of 2xx; whatever goes wrong with it is a `Failure`."""
+        import aiohttp
+
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            async with self._pool.request(
+                method, self.endpoint.url + path, self._headers(data, headers), data
+            ) as response:
+                if not 200 <= response.status < 300:
+                    raise await self._refused(response)
+                yield response
+                return
+        except aiohttp.ClientResponseError:
+            failure: Failure = Malformed("the server answered with something that is not HTTP")
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
+                raise  # a deadline of ours
+            text, sent = unreachable(error)
+            failure = Unreachable(self._safe(text), sent=sent)
+        raise failure  # outside the handler: the context of an error is shown too, and aiohttp's may quote headers
+
+    def _headers(self, data: bytes | None, more: dict[str, str] | None) -> dict[str, str]:
+        headers = {"User-Agent": f"orl-codegen/{orl_codegen.__version__}"}
+        if self.endpoint.deployment:
+            headers["X-Deployment"] = self.endpoint.deployment
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        if self.endpoint.api_key is not None:
+            headers["X-API-Key"] = self.endpoint.api_key
+        if self.sid is not None:
+            headers["X-Session-ID"] = self.sid
+        return headers | (more or {})
+
+    async def _whole(self, response: aiohttp.ClientResponse, size: int) -> bytes:
+        pieces, length = [], 0
+        async for piece in response.content.iter_any():
+            pieces.append(piece)
+            length += len(piece)
+            if length > size:
+                raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
+        return b"".join(pieces)
+
+    async def _refused(self, response: aiohttp.ClientResponse) -> Refused:
+        """What the server says to a request that it refuses."""
+        status, headers = response.status, response.headers
+        detail: Any = (await _beginning(response)).decode("utf-8", "replace").strip()
+        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
+            detail = json.loads(detail)["detail"]
+        message = self._safe(str(detail))
+        if status == 401:
+            message = "the key was refused, or one is needed"
+        elif 300 <= status < 400:
+            to = self._safe(headers.get("Location", "nowhere"))
+            message = f"a redirect to {to}, which is not followed: name that address (base_url)"
+        starting = status == 503 and headers.get("X-Backend-State") == "starting"
+        return Refused(status, detail, message, retry_after=_seconds(headers.get("Retry-After")), starting=starting)
+
+    def _parsed(self, answer: bytes | str) -> Any:
+        try:
+            return json.loads(answer)
+        except (ValueError, RecursionError):
+            pass
+        beginning = answer[:60].decode("utf-8", "replace") if isinstance(answer, bytes) else answer[:60]
+        raise Malformed(f"the server answered with something that is not JSON; it begins `{self._safe(beginning)}`")
+
+    def _safe(self, text: str) -> str:
+        return printable(self.endpoint.redacted(text), 500)
 
 
-@contextlib.contextmanager
-def _naming_silence() -> Iterator[None]:
-    """Timeouts say what they mean: those of the libraries have no message, and several types."""
-    from openreward.api.errors import HeartbeatTimeoutError, MaxRetriesError
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    text = b""
+    while len(text) < limits.DETAIL_BYTES and (piece := await response.content.readany()):
+        text += piece
+    return text[: limits.DETAIL_BYTES]
 
+
+def _seconds(retry_after: str | None) -> float | None:
+    """`Retry-After` in seconds from now: it holds a number of them, or a date."""
+    if retry_after is None:
+        return None
+    if re.fullmatch(r"\d{1,9}", retry_after.strip(), re.ASCII):
+        return float(retry_after)
     try:
-        yield
-    except (TimeoutError, HeartbeatTimeoutError, MaxRetriesError) as error:
-        if isinstance(error, MaxRetriesError) and not isinstance(error.errors[-1], TimeoutError):
-            raise
-        raise TimeoutError("the server does not answer") from None
+        date = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        return None
+    return max(0.0, (date - datetime.datetime.now(datetime.UTC)).total_seconds())
 
 
 @contextlib.asynccontextmanager
-async def asking(endpoint: Endpoint) -> AsyncIterator[Wire]:
+async def asking(endpoint: Endpoint, pool: Pool) -> AsyncIterator[Client]:
     """For questions that concern no task. Nothing is opened for them, but the platform wants to see a session id."""
-    wire = Wire(endpoint)
-    if endpoint.api_url is not None:
-        await wire.start()
+    client = Client(endpoint, pool)
     try:
-        yield wire
+        if endpoint.api_url is not None:
+            await client.start(limits.OPEN_WITHIN)
+        yield client
     finally:
-        event_loop().submit(wire.delete())  # nobody has to wait for this
+        await client.delete(limits.EXIT_WITHIN)

@@ -13,8 +13,9 @@ from orl_codegen.runtime.vocabulary import UNSET, Environment, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from orl_codegen.ors.outputs import CallRefused, Output
     from orl_codegen.runtime.plan import Plan
-    from orl_codegen.sessions.session import CallRefused, Output, Session
+    from orl_codegen.sessions.handle import SessionHandle
 
 FINISHED = "The episode has finished: this call was not carried out."
 FAILED = "The environment has failed and takes no more calls."
@@ -43,14 +44,14 @@ class RolloutAdapter:
     _environment: Environment
 
     def __init__(self, plan: Plan | None = None) -> None:
-        from orl_codegen.sessions.loop import close_at_exit
+        from orl_codegen.sessions.loop import close_on_sigterm
         from orl_codegen.sessions.turns import Turns
 
         self._plan = plan or _own_plan(type(self))
-        self._session: Session | None = None
+        self._session: SessionHandle | None = None
         self._turns = Turns()
         self._begin()
-        close_at_exit()
+        close_on_sigterm()
 
     def reset(
         self,
@@ -80,6 +81,10 @@ class RolloutAdapter:
             SchemaDrift: The environment's tools no longer fit the adapter.
             PromptMismatch: An earlier session's prompt was not the one in the dataset.
         """
+        from functools import partial
+
+        from orl_codegen.runtime.prompt_digest import check_prompt
+
         try:
             self._raise_what_stops_training()
         finally:
@@ -87,10 +92,15 @@ class RolloutAdapter:
         with self._turns:
             self._begin()
             task = self._plan.task(int(task_index), split) if task_spec is None else {"task_spec": dict(task_spec)}
-            self._session = self._plan.open(task, prompt_digest=prompt_digest)
-            return None if prompt_digest is not None else self._first_prompt(self._session)
+            if prompt_digest is None:
+                self._session = self._plan.open(task)
+                return self._first_prompt(self._session)
+            self._session = self._plan.open(
+                task, messages=True, check_prompt=partial(check_prompt, digest=prompt_digest)
+            )
+            return None
 
-    def _first_prompt(self, session: Session) -> ToolResult:
+    def _first_prompt(self, session: SessionHandle) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered
 
         try:
@@ -104,7 +114,7 @@ class RolloutAdapter:
 
     def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
         """Call the tool `name`; arguments that are `UNSET` are left out of its input."""
-        from orl_codegen.sessions.session import CallRefused
+        from orl_codegen.ors.outputs import CallRefused
 
         with self._turns:
             if self.finished:
@@ -208,9 +218,11 @@ class RolloutAdapter:
 
 
 def _own_plan(adapter: type[RolloutAdapter]) -> Plan:
-    """What an adapter goes by that no `OpenRewardSpec` made."""
+    """The plan of an adapter that was built without an `OpenRewardSpec`."""
     from orl_codegen.ors.endpoint import endpoint
+    from orl_codegen.runtime.agreement import Agreement
     from orl_codegen.runtime.plan import Plan
 
     environment = adapter._environment
-    return Plan(adapter, endpoint(environment), environment.split, environment.toolset)
+    where = endpoint(environment.target, environment.variant)
+    return Plan(environment, where, environment.split, Agreement(adapter, wanted=True), environment.toolset)

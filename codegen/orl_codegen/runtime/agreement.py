@@ -6,23 +6,46 @@ import inspect
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orl_codegen.errors import SchemaDrift, printable
 from orl_codegen.runtime.vocabulary import bound_tools
-
-if TYPE_CHECKING:
-    from orl_codegen.runtime.adapter import RolloutAdapter
 
 Spec = Mapping[str, Any]
 
 logger = logging.getLogger(__name__)
 
 
-def compare(adapter: type[RolloutAdapter], listing: Any) -> None:
-    """Compare an adapter with what a session lists; differences that do no harm are logged as one warning.
+class Agreement:
+    """Has one session compare its tools with the adapter: the first that opens answers for all.
+
+    Sessions that open at the same time do not ask. A session that is given up before it got that far leaves the
+    comparison to the next one.
+    """
+
+    def __init__(self, adapter: type[Any], wanted: bool) -> None:
+        self._adapter = adapter
+        self._wanted = wanted
+        self._compared = False
+
+    def take(self) -> Callable[[Any], None] | None:
+        """The comparison, for a session that is about to open; None where another has taken it, or made it."""
+        wanted, self._wanted = self._wanted, False
+        return self._compare if wanted else None
+
+    def settle(self, _: object) -> None:
+        """The session that took the comparison is open, or was given up."""
+        self._wanted = not self._compared
+
+    def _compare(self, listing: Any) -> None:
+        check_fit(self._adapter, listing)
+        self._compared = True
+
+
+def check_fit(adapter: type[Any], listing: Any) -> None:
+    """Compare an adapter with what a session lists; harmless differences are logged as one warning.
 
     Args:
         adapter: The generated class.
@@ -42,18 +65,18 @@ def compare(adapter: type[RolloutAdapter], listing: Any) -> None:
             f"the parameter {printable(key)} of {printable(name)} is required now"
             for key in _newly_required(tools[name], live[name], strict)
         ]
-    mend = f"Generate it again: orl-codegen generate {printable(adapter._environment.target)}"
+    remedy = f"Generate it again: orl-codegen generate {printable(adapter._environment.target)}"
     if broken:
-        raise SchemaDrift(f"{adapter.__name__} no longer fits its environment: {'; '.join(broken)}. {mend}")
+        raise SchemaDrift(f"{adapter.__name__} no longer fits its environment: {'; '.join(broken)}. {remedy}")
     odd = [f"{printable(name)} is new" for name in live if name not in tools]
     odd += [
         f"{printable(name)} has changed" for name, spec in live.items() if known and spec not in known.get(name, [spec])
     ]
     if odd:
-        logger.warning("%s differs from its environment: %s. %s", adapter.__name__, "; ".join(odd), mend)
+        logger.warning("%s differs from its environment: %s. %s", adapter.__name__, "; ".join(odd), remedy)
 
 
-def _snapshot(adapter: type[RolloutAdapter]) -> tuple[dict[str, list[Spec]], set[str]]:
+def _snapshot(adapter: type[Any]) -> tuple[dict[str, list[Spec]], set[str]]:
     """The specs that the adapter was made from, by name, and the names of the shared tools.
 
     They stand in the snapshot beside the module. Where that is not at hand, both are empty: then a tool that a session

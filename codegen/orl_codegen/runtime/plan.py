@@ -1,27 +1,25 @@
-"""What an `OpenRewardSpec` settles once and every adapter that it makes goes by."""
+"""What an `OpenRewardSpec` settles once, and every adapter that it makes follows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.vocabulary import Environment
-
-if TYPE_CHECKING:
-    from orl_codegen.runtime.adapter import RolloutAdapter
-    from orl_codegen.sessions.session import Session
+from orl_codegen.sessions.handle import SessionHandle
 
 Prompts = Literal["session", "dataset"]
 OnResetFailure = Literal["raise", "unscored"]
 
 ADVICE = {
-    "raise": "See what its server says, or let the training go on without such rollouts: "
+    "raise": "Check the server log, or let the training go on without such rollouts: "
     'OpenRewardSpec(..., on_reset_failure="unscored").',
-    "unscored": "See what its server says.",
+    "unscored": "Check the server log.",
 }
 
 
@@ -30,62 +28,60 @@ class Plan:
     """How rollouts of one environment are run. It pickles; its repr shows neither the key nor a secret.
 
     Attributes:
-        adapter: The generated class.
+        environment: What the adapter records about its environment.
         endpoint: Where the environment is.
         split: The split of the tasks, where a row of the dataset names no other.
+        agreement: Compares the tools of the first session with the adapter, where that is wanted.
         toolset: The built-in toolset that sessions are opened with.
         prompts: Whether prompts come with each session, or stand in the dataset.
         images: What images are made of.
         drop_failed_rollouts: Whether a failure takes away a reward that was seen before it.
         on_reset_failure: What happens where no session can be opened.
-        verify: Whether the next session that opens has its tools compared with the adapter. One that has not got that
-            far by the time it is open, or is given up, leaves it to the next.
+        call_within: Seconds that a call may take while the server answers pings.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
 
-    adapter: type[RolloutAdapter]
+    environment: Environment
     endpoint: Endpoint
     split: str
+    agreement: Agreement
     toolset: str | None = None
     prompts: Prompts = "session"
     images: Images = "placeholder"
     drop_failed_rollouts: bool = False
     on_reset_failure: OnResetFailure = "raise"
-    verify: bool = True
+    call_within: float = limits.CALL_WITHIN
     keep_for_group: bool = False
-
-    @property
-    def environment(self) -> Environment:
-        """What the adapter says of its environment."""
-        return self.adapter._environment
 
     def task(self, index: int, split: str | None = None) -> dict[str, Any]:
         """A task of a split, as the wire names it; by default of the plan's own."""
         return {"split": split or self.split, "index": index}
 
-    def open(self, task: Mapping[str, Any], *, messages: bool = False, prompt_digest: str | None = None) -> Session:
-        """Begin to open a session for a task. With a digest, its messages have to be those that the digest is of."""
-        from orl_codegen.runtime.agreement import compare
-        from orl_codegen.sessions.session import Session
-        from orl_codegen.trl.prompts import check
+    def open(
+        self,
+        task: Mapping[str, Any],
+        *,
+        messages: bool = False,
+        check_prompt: Callable[[list[dict[str, Any]]], None] | None = None,
+    ) -> SessionHandle:
+        """Begin to open a session for a task.
 
-        compared: list[bool] = []
-
-        def check_tools(listing: Any) -> None:
-            compare(self.adapter, listing)
-            compared.append(True)
-
-        # The first session that lists its tools answers for all. Those that open at the same time ask for none.
-        verifying, self.verify = self.verify, False
-        session = Session(
+        Args:
+            task: As `task` gives it, or `{"task_spec": ...}`.
+            messages: Ask for the prompt as messages, not as blocks.
+            check_prompt: Given the prompt; what it raises ends the session.
+        """
+        check_tools = self.agreement.take()
+        session = SessionHandle(
             self.endpoint,
             task,
             toolset=self.toolset,
-            messages=messages or prompt_digest is not None,
+            messages=messages,
+            call_within=self.call_within,
             advice=ADVICE[self.on_reset_failure],
-            check_tools=check_tools if verifying else None,
-            check_prompt=None if prompt_digest is None else partial(check, digest=prompt_digest),
+            check_tools=check_tools,
+            check_prompt=check_prompt,
         )
-        if verifying:
-            session.opening.add_done_callback(lambda _: setattr(self, "verify", not compared))
+        if check_tools is not None:
+            session.opening.add_done_callback(self.agreement.settle)
         return session

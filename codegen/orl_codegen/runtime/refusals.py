@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from orl_codegen.runtime.adapter import RolloutAdapter
-    from orl_codegen.sessions.session import CallRefused
+from orl_codegen.ors.outputs import CallRefused
+from orl_codegen.runtime.vocabulary import bound_tools
 
 LONGEST = 2000  # characters; a validation error quotes the whole input
 
 
-def explained(adapter: type[RolloutAdapter], name: str, refusal: CallRefused) -> str:
+def explained(adapter: type[Any], name: str, refusal: CallRefused) -> str:
     """The refusal of a call to the tool `name`, for the model."""
     problems = list(_problems(str(refusal), _python_names(adapter, name)))
     if problems:
@@ -39,10 +38,8 @@ def _literal(source: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _python_names(adapter: type[RolloutAdapter], name: str) -> dict[str, str]:
+def _python_names(adapter: type[Any], name: str) -> dict[str, str]:
     """`{wire key: python name}` of the parameters whose two names differ: the model knows the second only."""
-    from orl_codegen.runtime.vocabulary import bound_tools
-
     method = bound_tools(adapter).get(name)
     return {wire: python for python, wire in method.__tool__.aliases.items()} if method is not None else {}
 

@@ -55,7 +55,7 @@ class CombinedSpec:
         they are; a column that one of them does not have is None in its rows."""
         from orl_codegen.trl.dataset import to_dataset
 
-        rows = [{"environment": name} | row for name, spec in self._specs.items() for row in spec._rows]
+        rows = [{"environment": name} | row for name, spec in self._specs.items() for row in spec.rows]
         return to_dataset(_alike(rows))
 
     @cached_property
@@ -75,7 +75,7 @@ class CombinedSpec:
         Raises:
             UsageError: None of them does.
         """
-        scoring = {name: spec for name, spec in self._specs.items() if spec._plan.environment.group_scoring}
+        scoring = {name: spec for name, spec in self._specs.items() if spec.scores_groups}
         if not scoring:
             raise UsageError("There is no group_reward: none of the environments scores groups.")
         return CombinedGroupReward({name: spec.group_reward for name, spec in scoring.items()})

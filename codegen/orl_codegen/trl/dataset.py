@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from orl_codegen.errors import OrlCodegenError, ServerError, UsageError, printable
-from orl_codegen.ors.client import Wire, asking
+from orl_codegen.errors import ServerError, UsageError, printable
+from orl_codegen.ors import limits
+from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.ors.failures import Failure, Malformed, Refused
 from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
@@ -45,37 +47,35 @@ async def _fetch_tasks(
     endpoint: Endpoint, split: str, num_tasks: int | None, indices: Sequence[int] | None
 ) -> list[tuple[int, JSON]]:
     try:
-        async with asking(endpoint) as wire:
-            asked = _Tasks(wire, endpoint, split)
+        async with asking(endpoint, event_loop().pool) as client:
+            tasks = _Tasks(client, split)
             try:
-                return await (asked.first(num_tasks) if indices is None else asked.at(indices))
-            except Exception as error:
-                wrong = await asked.what_is_wrong(error, indices)
-        raise wrong
-    except OrlCodegenError:
-        raise
-    except Exception as error:
-        said = endpoint.describe(error)
-    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {said}. Check that its server is up.")
+                return await (tasks.first(num_tasks) if indices is None else tasks.at(indices))
+            except Refused as refused:
+                explained = await tasks.explanation(refused, indices)
+            raise explained
+    except Failure as failure:
+        reason = str(failure).rstrip(".")
+    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {reason}. Check that its server is up.")
 
 
 class _Tasks:
     """Questions about the tasks of a split."""
 
-    def __init__(self, wire: Wire, endpoint: Endpoint, split: str) -> None:
-        self._wire, self._path, self._endpoint, self._split = wire, endpoint.path, endpoint, split
+    def __init__(self, client: Client, split: str) -> None:
+        self._client, self._endpoint, self._split = client, client.endpoint, split
 
     async def first(self, count: int | None) -> list[tuple[int, JSON]]:
         """The first tasks, or all, with one request where the server has the route for it."""
-        limits = {} if count is None else {"start": 0, "stop": count}
+        part = {} if count is None else {"start": 0, "stop": count}
         try:
-            found = await self._wire.post(self._path("task_range"), {"split": self._split, **limits})
-        except Exception as error:
-            if getattr(error, "status", None) not in (404, 405):
+            found = await self._post("task_range", **part)
+        except Refused as refused:
+            if refused.status not in (404, 405):
                 raise
             total = await self.total()
             return await self.at(range(total if count is None else min(count, total)))
-        return list(enumerate(found["tasks"]))
+        return list(enumerate(_objects(found.get("tasks"))))
 
     async def at(self, indices: Iterable[int]) -> list[tuple[int, JSON]]:
         """The tasks at some indices, all at once."""
@@ -83,37 +83,53 @@ class _Tasks:
 
         async def one(index: int) -> tuple[int, JSON]:
             async with free:
-                found = await self._wire.post(self._path("task"), {"split": self._split, "index": index})
-                return index, found["task"]
+                found = await self._post("task", index=index)
+                return index, _objects([found.get("task")])[0]
 
         return await asyncio.gather(*map(one, indices))
 
     async def total(self) -> int:
         """How many tasks the split has."""
-        found = await self._wire.post(self._path("num_tasks"), {"split": self._split})
-        return int(found["num_tasks"])
+        number = (await self._post("num_tasks")).get("num_tasks")
+        if not isinstance(number, int):
+            raise Malformed("the server answered /num_tasks with something that is not a number of tasks")
+        return number
 
-    async def what_is_wrong(self, error: Exception, indices: Sequence[int] | None) -> Exception:
-        """A refused question, explained by what the server offers instead; or the error as it was."""
-        # 308: what is no variant is taken for a route of the server's first environment, and redirected to there.
-        if getattr(error, "status", None) not in (308, 400, 404, 500):
-            return error
+    async def _post(self, route: str, **body: Any) -> JSON:
+        path = self._endpoint.path(route)
+        found = await self._client.post(
+            path, {"split": self._split, **body}, within=limits.ANSWER_WITHIN, size=limits.TASKS_BYTES
+        )
+        return _objects([found])[0]
+
+    async def explanation(self, refused: Refused, indices: Sequence[int] | None) -> Exception:
+        """A refused question, explained by what the server offers instead; or the failure as it was."""
+        # 308: what is not a variant is taken for a route of the server's first environment, and redirected to there.
+        if refused.status not in (308, 400, 404, 500):
+            return refused
         try:
-            variants = await self._wire.get("/list_environments")
+            variants = await self._client.get("/list_environments", within=limits.ANSWER_WITHIN)
             if self._endpoint.variant.lower() not in map(str.lower, variants):
                 return UsageError(_none_such("environment", self._endpoint.variant, variants))
-            splits = [split["name"] for split in await self._wire.get(self._path("splits"))]
+            listed = await self._client.get(self._endpoint.path("splits"), within=limits.ANSWER_WITHIN)
+            splits = [split["name"] for split in listed]
             if self._split not in splits:
                 return UsageError(_none_such("split", self._split, splits))
             total = await self.total()
-        except Exception:
-            return error
+        except (Failure, LookupError, TypeError):
+            return refused
         outside = [index for index in indices or () if not 0 <= index < total]
         if outside:
             return UsageError(
                 f"The split {printable(self._split)} has {total} tasks, so there is no task {outside[0]}."
             )
-        return error
+        return refused
+
+
+def _objects(values: Any) -> list[JSON]:
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise Malformed("the server answered with something that is not a task")
+    return values
 
 
 def _none_such(what: str, name: str, known: Iterable[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
-from orl_codegen.sessions.loop import close_at_exit
+from orl_codegen.sessions.loop import close_on_sigterm
 from orl_codegen.trl.owning import owning
 
 
@@ -18,16 +18,16 @@ class Factory:
     process of their own. So there an adapter owns its reward, see `owning.py`.
     """
 
-    def __init__(self, plan: Plan, unpickled: bool = False) -> None:
-        self._plan = plan
-        self._adapter = owning(plan.adapter) if unpickled else plan.adapter  # type: ignore[arg-type]
-        close_at_exit()
+    def __init__(self, adapter: type[RolloutAdapter], plan: Plan, unpickled: bool = False) -> None:
+        self._adapter, self._plan = adapter, plan
+        self._made = owning(adapter) if unpickled else adapter  # type: ignore[arg-type]
+        close_on_sigterm()
 
     def __call__(self) -> RolloutAdapter:
-        return self._adapter(self._plan)
+        return self._made(self._plan)
 
     def __repr__(self) -> str:
-        return f"<environment_factory of {self._plan.adapter.__qualname__}>"
+        return f"<environment_factory of {self._adapter.__qualname__}>"
 
     def __copy__(self) -> Factory:
         return self  # copies stay in this process, and `__reduce__` would be asked for them
@@ -37,4 +37,4 @@ class Factory:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Over there a group is scored in a session of its own: see `group.py`.
-        return Factory, (replace(self._plan, keep_for_group=False), True)
+        return Factory, (self._adapter, replace(self._plan, keep_for_group=False), True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from orl_codegen.errors import PromptMismatch, SessionError
+from orl_codegen.errors import SessionError
 from orl_codegen.runtime.blocks import Images, decoded, rendered, text_of
+from orl_codegen.runtime.plan import Plan
+from orl_codegen.runtime.prompt_digest import digest_of
 from orl_codegen.sessions.loop import event_loop
-
-if TYPE_CHECKING:
-    from orl_codegen.runtime.plan import Plan
 
 logger = logging.getLogger(__name__)
 
@@ -68,26 +66,6 @@ async def _fetch(plan: Plan, indices: Sequence[int], advance: Callable[[], None]
     if failures:
         logger.warning("%d of %d tasks were left out of the dataset. %s", len(failures), len(indices), failures[0])
     return fetched
-
-
-def digest_of(messages: list[JSON]) -> str:
-    """A digest of messages as the wire has them."""
-    text = json.dumps(messages, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-
-
-def check(messages: list[JSON], digest: str) -> None:
-    """Compare a session's messages with those in the dataset.
-
-    Raises:
-        PromptMismatch: They differ, so the model is answering another question than the environment asks.
-    """
-    if digest_of(messages) != digest:
-        raise PromptMismatch(
-            "A session's prompt is not the one that stands in the dataset: the environment does not give a task the "
-            'same prompt each time, or it has changed since. Use OpenRewardSpec(..., prompts="session"), which takes '
-            "the prompt of each session."
-        )
 
 
 def rows(prompts: Sequence[list[JSON]], images: Images) -> list[JSON]:

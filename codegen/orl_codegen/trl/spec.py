@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.ors.endpoint import Secrets, endpoint
+from orl_codegen.ors import limits
+from orl_codegen.ors.endpoint import endpoint
+from orl_codegen.ors.secrets import Secrets
 from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
-from orl_codegen.sessions.loop import close_at_exit
+from orl_codegen.sessions.loop import close_on_sigterm
 from orl_codegen.trl.factory import Factory
 from orl_codegen.trl.rewards import last_reward
 
@@ -48,6 +52,8 @@ class OpenRewardSpec:
         drop_failed_rollouts: Whether a rollout that the infrastructure ended loses a reward that it had seen.
         on_reset_failure: `"raise"`, or `"unscored"` to go on where no session can be opened: its rollout is unscored,
             and with `prompts="dataset"` the task is left out of the dataset.
+        call_timeout: Seconds that a tool call, or scoring a group, may take while the server still answers pings; by
+            default an hour. A server that answers no pings is given up after a minute, whatever this says.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -71,6 +77,7 @@ class OpenRewardSpec:
         toolset: str | None = None,
         drop_failed_rollouts: bool = False,
         on_reset_failure: OnResetFailure = "raise",
+        call_timeout: float = limits.CALL_WITHIN,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -86,25 +93,36 @@ class OpenRewardSpec:
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
+        if not 0 < call_timeout < math.inf:
+            raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
         self._include_metadata = include_metadata
         environment = adapter._environment
+        where = endpoint(
+            environment.target,
+            variant or environment.variant,
+            base_url=base_url,
+            api_key=api_key,
+            secrets=secrets,
+        )
+        self._adapter = adapter
         self._plan = Plan(
-            adapter,
-            endpoint(environment, base_url=base_url, variant=variant, api_key=api_key, secrets=secrets),
+            environment,
+            where,
             split,
+            Agreement(adapter, wanted=verify),
             toolset=toolset or environment.toolset,
             prompts=prompts,
             images=images,
             drop_failed_rollouts=drop_failed_rollouts,
             on_reset_failure=on_reset_failure,
-            verify=verify,
+            call_within=call_timeout,
         )
-        close_at_exit()  # adapters may be made on other threads, which cannot arrange it
+        close_on_sigterm()  # adapters may be made on other threads, which cannot arrange it
 
     def __repr__(self) -> str:
-        return f"OpenRewardSpec({self._plan.adapter.__qualname__}, {self._plan.endpoint.shown()})"
+        return f"OpenRewardSpec({self._adapter.__qualname__}, {self._plan.endpoint.shown()})"
 
     @cached_property
     def train_dataset(self) -> Dataset:
@@ -118,12 +136,12 @@ class OpenRewardSpec:
         """
         from orl_codegen.trl.dataset import to_dataset
 
-        return to_dataset(self._rows)
+        return to_dataset(self.rows)
 
     @cached_property
     def environment_factory(self) -> Factory:
         """Makes the adapter of one rollout."""
-        return Factory(self._plan)
+        return Factory(self._adapter, self._plan)
 
     @property
     def reward_funcs(self) -> Reward:
@@ -139,13 +157,19 @@ class OpenRewardSpec:
         """
         from orl_codegen.trl.group import GroupReward
 
-        if not self._plan.environment.group_scoring:
-            raise UsageError(f"{self._plan.adapter.__name__} has no group_reward: its environment scores no groups.")
+        if not self.scores_groups:
+            raise UsageError(f"{self._adapter.__name__} has no group_reward: its environment does not score groups.")
         self._plan.keep_for_group = True
         return GroupReward(self._plan)
 
+    @property
+    def scores_groups(self) -> bool:
+        """Whether the environment offers group scoring."""
+        return self._plan.environment.group_scoring
+
     @cached_property
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of `train_dataset` before they are one: `combine` puts those of several specs together."""
         from orl_codegen.trl import dataset, prompts
 
         plan = self._plan
@@ -162,4 +186,4 @@ class OpenRewardSpec:
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     if value not in allowed:
         known = " or ".join(f'"{one}"' for one in allowed)
-        raise UsageError(f"{name}={printable(repr(value))} is not understood. Pass {known}.")
+        raise UsageError(f"{name}={printable(repr(value))} is invalid. Pass {known}.")

@@ -13,7 +13,6 @@ from typing import Any
 from orl_codegen.errors import ServerError, printable
 from orl_codegen.schema.json_values import canonical
 
-MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 200
 
 

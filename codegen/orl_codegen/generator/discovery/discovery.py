@@ -14,10 +14,12 @@ from typing import Any, Protocol
 
 from orl_codegen.errors import OrlCodegenError, ServerError, printable
 from orl_codegen.generator.discovery import answers
-from orl_codegen.generator.discovery.connection import Refused, Server, bounded, connected, served
+from orl_codegen.generator.discovery.connection import RefusedRequest, Server, connected, served
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.generator.target import Target
+from orl_codegen.ors.failures import Failure, Late, Refused
+from orl_codegen.ors.session import Session
 from orl_codegen.schema.json_values import canonical
 
 CONCURRENT_PROBES = 8
@@ -92,7 +94,7 @@ async def _variant(server: Server, wanted: str | None, progress: Progress) -> st
     listed: Any
     try:
         listed = await server.request("GET", "/list_environments")
-    except Refused as refused:
+    except RefusedRequest as refused:
         if refused.status != 404 or not wanted:
             raise
         listed = [wanted]  # not every implementation of the standard lists them
@@ -168,26 +170,27 @@ async def _probe(
 
 async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
     """Open one task, ask for its tools, close it."""
-    place = server.endpoint
-    environment = server.environments.get(place.deployment, variant=place.variant)
-    secrets = dict(place.secrets) or None
     try:
-        session = environment.session(split=options.split, index=index, secrets=secrets, toolset=options.toolset)
-        async with bounded(session, options.timeout):
-            try:
-                answer = await server.get("task_tools", session.sid)
-            except Refused as refused:
-                if refused.status != 404:
-                    raise
-                answer = await server.get("tools", session.sid)  # servers older than task tools
+        async with server.session(options.split, index, options.toolset) as session:
+            answer = answers.parse(await _tools_in(session), server.source("task_tools"))
     except OrlCodegenError as error:
         raise ServerError(_unprobed(index, options, str(error))) from None
-    except Exception as error:
+    except Late:
         late = f"it took longer than {options.timeout:g} seconds (--timeout)"
-        said = late if isinstance(error, TimeoutError) else place.describe(error)
-        raise ServerError(_unprobed(index, options, said)) from None
+        raise ServerError(_unprobed(index, options, late)) from None
+    except Failure as failure:
+        raise ServerError(_unprobed(index, options, str(failure))) from None
     answers.tool_specs(answer, server.source("task_tools"))
     return dict(answer) if isinstance(answer, dict) else {"tools": answer}
+
+
+async def _tools_in(session: Session) -> bytes:
+    try:
+        return await session.read("task_tools")
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+    return await session.read("tools")  # servers older than task tools
 
 
 def _unprobed(index: int, options: Options, said: str) -> str:

@@ -1,0 +1,71 @@
+"""What can go wrong with a request.
+
+    Failure
+    ├── Unreachable    there is no connection, or it broke off
+    ├── Late           there was no answer in time
+    ├── Refused        the server answered with another status than 2xx
+    ├── Malformed      the answer is not what the Open Reward Standard says
+    ├── ToolRaised     the environment raised an exception
+    └── SessionOver    the session was closed, or lost, before the answer came
+
+The text of each is safe to show: it is escaped, and holds neither the key nor a secret. Callers turn a failure into
+one of `orl_codegen.errors`, which says what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Failure(Exception):
+    """A request did not give what it should."""
+
+
+class Unreachable(Failure):
+    """There is no connection, or it broke off.
+
+    Attributes:
+        sent: Whether the server may have seen the request.
+    """
+
+    def __init__(self, text: str, *, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+class Late(Failure):
+    """There was no answer in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"the server did not answer within {seconds:g} seconds")
+
+
+class Refused(Failure):
+    """The server answered with another status than 2xx.
+
+    Attributes:
+        status: The HTTP status.
+        detail: The `detail` of the answer as JSON, or the beginning of its text; raw, so never to be shown.
+        message: The detail, safe to show.
+        retry_after: The seconds that the server asks to wait, if it does.
+        starting: Whether the server says that what the request was for is still starting, so that nothing ran.
+    """
+
+    def __init__(
+        self, status: int, detail: Any, message: str, *, retry_after: float | None = None, starting: bool = False
+    ) -> None:
+        super().__init__(f"HTTP {status}: {message}" if message else f"HTTP {status}")
+        self.status, self.detail, self.message = status, detail, message
+        self.retry_after, self.starting = retry_after, starting
+
+
+class Malformed(Failure):
+    """The answer is not what the Open Reward Standard says."""
+
+
+class ToolRaised(Failure):
+    """The environment raised an exception while it worked on a call."""
+
+
+class SessionOver(Failure):
+    """The session was closed, or lost, before the answer came."""

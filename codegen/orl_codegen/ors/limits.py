@@ -1,0 +1,69 @@
+"""Every wait, retry and size that talking to a server is bounded by. Waits are in seconds, sizes in bytes.
+
+They are read where they are used, as `limits.NAME`. A wait is that of a whole answer, with its retries and the pauses
+between them, however it trickles in.
+"""
+
+from __future__ import annotations
+
+CONNECT_WITHIN = 30.0
+"""To get a connection."""
+
+ANSWER_WITHIN = 60.0
+"""A question that no environment has to work for (tasks, splits, variants), with all of its retries."""
+
+OPEN_WITHIN = 900.0
+"""Each step of opening a session (its id, the task, the prompt, the tools), while its sandbox comes up. The platform's
+sandboxes need up to nine minutes when many start at once."""
+
+CALL_WITHIN = 3600.0
+"""A tool call, or scoring a group, as long as the server answers pings; `OpenRewardSpec(call_timeout=...)` sets it."""
+
+CLOSE_WITHIN = 60.0
+"""Each of the two requests that end a session in the background."""
+
+EXIT_WITHIN = 2.0
+"""All sessions together, where something waits for them: the end of the process, or of a command."""
+
+PING_EVERY = 10.0
+"""Between two pings, and what each has to be answered within. A server gives up a session that it has not heard from
+for 120 seconds (the platform) or 900 (the SDK's server)."""
+
+PINGS_LOST = 5
+"""In a row, until the session counts as lost."""
+
+SILENT_FOR = 30.0
+"""How long an event stream may say nothing before it counts as cut. Servers send a comment every 10 seconds."""
+
+DRAIN_WITHIN = 0.25
+"""To the end of an event stream behind its result. A stream that is read to its end leaves its connection reusable."""
+
+IDLE_FOR = 4.0
+"""How long a connection waits for its next request. uvicorn closes one after 5 seconds, and a call that is sent at that
+moment is lost: nobody can tell whether it was carried out."""
+
+SENDS = 3
+"""How often a request is sent that may safely be sent again."""
+
+RESUMES = 5
+"""How often in a row an event stream is asked for that breaks off; one that lasted for `SILENT_FOR` starts anew."""
+
+OPENINGS = 3
+"""How many sessions are tried until one opens."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
+"""Between two attempts, doubled each time, unless the server asks for another pause (`Retry-After`)."""
+
+ANSWER_BYTES = 32 * 1024 * 1024
+"""One answer, or everything that a call streams, after decompression."""
+
+TASKS_BYTES = 256 * 1024 * 1024
+"""The tasks of a split in one answer, after decompression."""
+
+DETAIL_BYTES = 64 * 1024
+"""What is read of an answer that refuses a request."""
+
+
+def pause(attempt: int) -> float:
+    """Seconds before the next attempt, after `attempt` of them."""
+    return min(FIRST_PAUSE * 2.0 ** min(attempt - 1, 10), LONGEST_PAUSE)

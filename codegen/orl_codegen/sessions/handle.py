@@ -1,0 +1,203 @@
+"""A session that any thread can use: it opens in the background, and lives on the event loop of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+from orl_codegen.errors import SessionError
+from orl_codegen.ors import limits
+from orl_codegen.ors.endpoint import Endpoint
+from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, SessionOver
+from orl_codegen.ors.outputs import Output
+from orl_codegen.ors.session import CLOSED, Session
+from orl_codegen.sessions.loop import event_loop
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+JSON = dict[str, Any]
+
+
+class SessionHandle:
+    """A session, which opens in the background from the moment it is made.
+
+    Args:
+        endpoint: The environment.
+        task: `{"split": ..., "index": ...}` or `{"task_spec": ...}`.
+        toolset: The built-in toolset to open it with.
+        messages: Ask for the prompt as messages, not as blocks.
+        call_within: Seconds that a call may take while the server answers pings.
+        advice: What an error says to do where the session cannot be opened.
+        check_tools: Given what `/task_tools` answers; what it raises ends the session.
+        check_prompt: Given the prompt; what it raises ends the session.
+
+    Attributes:
+        opening: Gives the prompt once the session is open.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        task: Mapping[str, Any],
+        *,
+        toolset: str | None = None,
+        messages: bool = False,
+        call_within: float = limits.CALL_WITHIN,
+        advice: str = "Check the server log.",
+        check_tools: Callable[[Any], None] | None = None,
+        check_prompt: Callable[[list[JSON]], None] | None = None,
+    ) -> None:
+        self._endpoint, self._task, self._toolset = endpoint, dict(task), toolset
+        self._messages, self._call_within, self._advice = messages, call_within, advice
+        self._check_tools, self._check_prompt = check_tools, check_prompt
+        self._pid = os.getpid()
+        self._session: Session | None = None
+        self._opener: asyncio.Task[Any] | None = None
+        self._closing: asyncio.Future[None] | None = None
+        self._loop = event_loop()
+        self.opening: Future[list[JSON]] = self._loop.submit(self._open())
+
+    # What other threads call.
+
+    def prompt(self) -> list[JSON]:
+        """Wait until the session is open and set up, and return its prompt: blocks, or messages if asked for.
+
+        Raises:
+            RolloutError: It could not be opened, or a check failed.
+        """
+        return self._outcome(self.opening)
+
+    def call(self, name: str, input: JSON) -> Output:
+        """Call a tool.
+
+        Raises:
+            CallRefused: The call was malformed, or the episode has finished.
+            RolloutError: The session could not be opened, or was lost.
+        """
+        return self._run(lambda session: session.call(name, input))
+
+    def score_group(self, candidates: list[JSON]) -> list[float | None]:
+        """Score candidates against each other; one reward for each.
+
+        Raises:
+            RolloutError: The session could not be opened, or the environment could not score.
+        """
+        return self._run(lambda session: session.score_group(candidates))
+
+    def opening_error(self) -> BaseException | None:
+        """Why the session could not be opened, as far as that is known by now."""
+        if not self.opening.done() or self.opening.cancelled():
+            return None
+        return self.opening.exception()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session is closed or about to be."""
+        return self._closing is not None
+
+    def close_soon(self) -> None:
+        """Close the session in the background. In a forked child this does nothing: the parent still uses it."""
+        if self._pid == os.getpid() and not self.closed:
+            self._loop.submit(self.close())
+
+    def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        if self._pid != os.getpid():
+            raise SessionError("This session belongs to the process that opened it. Call reset() in this one first.")
+        return self._outcome(self._loop.submit(self._in_session(work)))
+
+    def _outcome(self, future: Future[T]) -> T:
+        try:
+            return future.result()
+        except CancelledError:
+            raise SessionError(CLOSED) from None
+
+    # What runs on the loop.
+
+    async def _in_session(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        if self.closed:
+            raise SessionError(CLOSED)
+        await asyncio.shield(asyncio.wrap_future(self.opening))
+        assert self._session is not None
+        try:
+            return await work(self._session)
+        except Failure as failure:
+            raise SessionError(str(failure)) from None
+
+    async def _open(self) -> list[JSON]:
+        self._opener = asyncio.current_task()
+        self._loop.opened.add(self)
+        try:
+            return await self._opened()
+        except Exception:
+            self._loop.opened.discard(self)
+            raise
+
+    async def _opened(self) -> list[JSON]:
+        """The prompt of the first session that opens, of up to `limits.OPENINGS`."""
+        opening = 1
+        while True:
+            try:
+                return await self._attempt()
+            except Failure as failure:
+                if opening == limits.OPENINGS or not _may_pass(failure):
+                    reason = str(failure).rstrip(".")
+                    raise SessionError(
+                        f"No session of {self._endpoint.shown()} could be opened: {reason}. {self._advice}"
+                    ) from None
+            await asyncio.sleep(limits.pause(opening))
+            opening += 1
+
+    async def _attempt(self) -> list[JSON]:
+        session = self._session = Session(
+            self._endpoint,
+            self._loop.pool,
+            self._task,
+            toolset=self._toolset,
+            open_within=limits.OPEN_WITHIN,
+            call_within=self._call_within,
+        )
+        try:
+            await session.open()
+            prompt, _ = await asyncio.gather(
+                session.messages() if self._messages else session.prompt(), self._look_at_tools(session)
+            )
+            if self._check_prompt is not None:
+                self._check_prompt(prompt)
+        except Exception:
+            await session.close()
+            raise
+        return prompt
+
+    async def _look_at_tools(self, session: Session) -> None:
+        if self._check_tools is not None:
+            try:
+                listing = await session.ask("task_tools")
+            except Refused as refused:
+                logger.warning("The tools were not verified: the server answered %s.", refused)
+            else:
+                self._check_tools(listing)
+
+    async def close(self) -> None:
+        """Break off whatever is under way, and end the session on the server. Later callers wait for the same end."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._opener is not None:
+            self._opener.cancel()  # without effect once the session is open
+        if self._session is not None:
+            await self._session.close()
+        self._loop.opened.discard(self)
+
+
+def _may_pass(failure: Failure) -> bool:
+    """Whether it makes sense to try to open another session."""
+    if isinstance(failure, Refused):
+        return failure.status >= 500 or failure.status in (408, 410, 429)
+    return not isinstance(failure, Late | Malformed | SessionOver)

@@ -461,11 +461,11 @@ def test_arguments_that_are_not_understood() -> None:
         ({"base_url": "http://"}, "is not the URL"),
         ({"base_url": "http://u:hush@x:port"}, "^x:port is not the URL"),
         ({"base_url": "http://x?token=hush"}, "is not the URL"),
-        ({"secrets": {"TOKEN": 123}}, "secret TOKEN is no text"),
-        ({"secrets": {"TOKEN": None}}, "secret TOKEN is no text"),
-        ({"secrets": {"TOKEN": ("hush",)}}, "secret TOKEN is no text"),
-        ({"secrets": {"TOKEN": ("hush", "example.org")}}, "secret TOKEN is no text"),
-        ({"secrets": [("TOKEN", "hush")]}, "no mapping"),
+        ({"secrets": {"TOKEN": 123}}, "secret TOKEN is not text"),
+        ({"secrets": {"TOKEN": None}}, "secret TOKEN is not text"),
+        ({"secrets": {"TOKEN": ("hush",)}}, "secret TOKEN is not text"),
+        ({"secrets": {"TOKEN": ("hush", "example.org")}}, "secret TOKEN is not text"),
+        ({"secrets": [("TOKEN", "hush")]}, "not a mapping"),
     ]:
         with pytest.raises(UsageError, match=expected) as raised:
             OpenRewardSpec(adapters.Echo, **{"base_url": url, **options})  # type: ignore[arg-type]

@@ -139,7 +139,7 @@ def test_a_silent_server_is_not_waited_for(short_of_patience: None) -> None:
     """Neither for the tasks, nor when a session closes."""
     with (
         serving_application(hanging()) as server,
-        pytest.raises(ServerError, match="the server did not answer within 0.2 seconds"),
+        pytest.raises(ServerError, match="the server did not answer within"),
     ):
         _ = spec_of(server).train_dataset
     with serving_application(hanging(("/delete", "/delete_session"), echo_server())) as server:

@@ -46,7 +46,10 @@ SENDS = 3
 """How often a request is sent that may safely be sent again."""
 
 RESUMES = 5
-"""How often in a row an event stream is asked for that breaks off; one that lasted for `SILENT_FOR` starts anew."""
+"""How often in a row an event stream is asked for that breaks off; one that lasted for `LASTING` starts anew."""
+
+LASTING = 60.0
+"""How long an attempt must last to begin the count anew: there are proxies that cut every long stream."""
 
 OPENINGS = 3
 """How many sessions are tried until one opens."""

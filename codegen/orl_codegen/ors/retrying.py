@@ -16,7 +16,7 @@ async def retried(attempt: Callable[[], Awaitable[T]], *, within: float, again: 
     """The result of `attempt`, which is made again while its failures allow it.
 
     Where the server asks to wait (see `asks_to_wait`) nothing ran, so the attempt is made again until the time is up.
-    Attempts that lasted for a while (`SILENT_FOR`) start the count anew: only a server that fails at once, again and
+    Attempts that lasted for a while (`LASTING`) start the count anew: only a server that fails at once, again and
     again, uses it up.
 
     Args:
@@ -38,7 +38,7 @@ async def retried(attempt: Callable[[], Awaitable[T]], *, within: float, again: 
         except Late:
             raise
         except Failure as failure:
-            made = 1 if loop.time() - began >= limits.SILENT_FOR else made + 1
+            made = 1 if loop.time() - began >= limits.LASTING else made + 1
             pause = _pause(failure, made)
             allowed = asks_to_wait(failure) or again(failure, made)
             if not allowed or loop.time() + pause >= deadline:

@@ -33,7 +33,7 @@ _DOMAINS = {
     "FIREWORKS_API_KEY": ["api.fireworks.ai"],
     "DEEPSEEK_API_KEY": ["api.deepseek.com"],
     "REPLICATE_API_TOKEN": ["api.replicate.com"],
-    "HUGGINGFACE_API_KEY": _HUGGING_FACE,
+    "HUGGINGFACE_API_KEY": _HUGGING_FACE[::-1],
     "HF_TOKEN": _HUGGING_FACE,
     "HUGGING_FACE_HUB_TOKEN": _HUGGING_FACE,
     "TAVILY_API_KEY": ["api.tavily.com"],

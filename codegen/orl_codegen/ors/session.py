@@ -155,7 +155,7 @@ class Session:
         work = self._client.stream(path, {"candidates": candidates}, within=self._call_within)
         return scores_of(await self._while_open(work), len(candidates), self._shown)
 
-    async def close(self, within: float = limits.CLOSE_WITHIN) -> None:
+    async def close(self, within: float) -> None:
         """Break off whatever is under way, and delete the session on the server. Later callers wait for the same end.
 
         Args:

@@ -169,7 +169,7 @@ class SessionHandle:
             if self._check_prompt is not None:
                 self._check_prompt(prompt)
         except Exception:
-            await session.close()
+            await session.close(limits.CLOSE_WITHIN)
             raise
         return prompt
 
@@ -192,7 +192,7 @@ class SessionHandle:
         if self._opener is not None:
             self._opener.cancel()  # without effect once the session is open
         if self._session is not None:
-            await self._session.close()
+            await self._session.close(limits.CLOSE_WITHIN)
         self._loop.opened.discard(self)
 
 

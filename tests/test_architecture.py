@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,10 +82,8 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     for each in _imports():
         if each.module in graph and each.module != each.importer:
             graph[each.importer].add(each.module)
-    circles = _circles(graph)
-    faults = sorted(" ⇄ ".join(sorted(circle)) for circle in circles)
-    faults += [str(each) for each in _imports() for circle in circles if {each.importer, each.module} <= circle]
-    assert not circles, _report("Modules that import each other in a circle", faults)
+    faults = [fault for circle in _circles(graph) for fault in _told(_shortest(graph, circle), circle)]
+    assert not faults, _report("Modules that import each other in a circle", faults)
 
 
 def test_no_private_names_are_imported() -> None:
@@ -133,8 +132,9 @@ def test_every_form_of_an_import_is_seen(source: str, found: tuple[str, str | No
 
 def test_circles_are_found() -> None:
     """Each group of modules that reach each other is one circle; what only leads into it is not part of it."""
-    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"f"}, "f": {"e"}}
-    assert _circles(graph) == {frozenset("bc"), frozenset("ef")}
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"f"}, "f": {"g"}, "g": {"e", "f"}}
+    assert _circles(graph) == [["b", "c"], ["e", "f", "g"]]
+    assert _shortest(graph, ["e", "f", "g"]) == ["f", "g", "f"]
 
 
 def _allowed_by_the_page() -> dict[str, set[str]]:
@@ -249,21 +249,36 @@ def _public_definitions(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield from _public_definitions([*node.body, *node.orelse])
 
 
-def _circles(graph: Mapping[str, Iterable[str]]) -> set[frozenset[str]]:
+def _circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     """The strongly connected components of more than one node."""
-    reached = {node: _reached(graph, node) for node in graph}
-    groups = (frozenset(other for other in reached[node] if node in reached[other]) for node in graph)
-    return {group for group in groups if len(group) > 1}
+    ways = {node: _ways(graph, node) for node in graph}
+    groups = {tuple(sorted(other for other in ways[node] if node in ways[other])) for node in graph}
+    return sorted(list(group) for group in groups if len(group) > 1)
 
 
-def _reached(graph: Mapping[str, Iterable[str]], start: str) -> set[str]:
-    reached: set[str] = set()
-    ahead = [start]
+def _shortest(graph: Mapping[str, Iterable[str]], circle: Iterable[str]) -> list[str]:
+    """The shortest way from one of the nodes back to itself."""
+    return min((_ways(graph, node)[node] for node in circle), key=lambda way: (len(way), way))
+
+
+def _ways(graph: Mapping[str, Iterable[str]], start: str) -> dict[str, list[str]]:
+    """The shortest way from a node to each that it reaches, which may be itself."""
+    ways: dict[str, list[str]] = {}
+    ahead = deque([[start]])
     while ahead:
-        new = [node for node in graph[ahead.pop()] if node not in reached]
-        reached.update(new)
-        ahead += new
-    return reached
+        way = ahead.popleft()
+        for node in graph[way[-1]]:
+            if node not in ways:
+                ways[node] = [*way, node]
+                ahead.append(ways[node])
+    return ways
+
+
+def _told(way: list[str], circle: list[str]) -> Iterator[str]:
+    """A circle as the imports of its shortest way around, and all modules that are caught in it."""
+    yield f"{' → '.join(way)} (of {len(circle)} modules: {', '.join(circle)})"
+    steps = {*pairwise(way)}
+    yield from (f"  {each}" for each in _imports() if (each.importer, each.module) in steps)
 
 
 def _shared(homes: Mapping[str, list[str]], known: Iterable[str] = ()) -> list[str]:

@@ -9,20 +9,20 @@ PYTEST_ARGS ?= -n 2
 
 .PHONY: help demo test lint types generate golden fidelity bench clean
 
-help:  ## what there is
+help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(BASE)  ## the main job, on an environment that ships with the package; needs no key, network or TRL
+demo: $(BASE)  ## the main job, on an environment that ships with the package; no key, network or TRL needed
 	@$(BIN)/python examples/demo.py
 
-test: $(DEV)  ## all tests
+test: $(DEV)  ## run all tests
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
-lint: $(DEV)  ## style
+lint: $(DEV)  ## check the style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(DEV)  ## mypy, strictly
+types: $(DEV)  ## run mypy, strictly
 	$(BIN)/mypy
 
 generate: $(BASE)  ## write generated/ again
@@ -31,10 +31,10 @@ generate: $(BASE)  ## write generated/ again
 golden: $(DEV)  ## write the golden files of the tests again
 	$(BIN)/python -m tests.generator.golden
 
-fidelity: $(DEV)  ## how much of what environments say reaches the model, against TRL's binder
+fidelity: $(DEV)  ## measure how much of what environments state reaches the model, against TRL's binder
 	$(BIN)/python -m benchmarks.fidelity
 
-bench: $(DEV)  ## speed, against TRL's own integration
+bench: $(DEV)  ## measure the speed, against TRL's own integration
 	$(BIN)/python benchmarks/speed.py
 
 clean:  ## remove the virtual environment and the caches
@@ -46,11 +46,11 @@ $(BASE): pyproject.toml constraints.txt
 	@$(PIP) --editable .
 	@touch $@
 
-# torch first and alone: what asks for it later then takes this build, and not one for GPUs.
+# torch first and alone: packages that depend on it then use this build instead of one for GPUs.
 $(DEV): $(BASE)
 	@echo "Installing TRL, torch and the test tools into $(VENV) ..."
 	@$(PIP) torch==2.13.0
 	@$(PIP) --editable ".[trl,dev]"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-		--target $(VENV)/oldest-transformers transformers==5.2.0  # its docstring parser is tested, too
+		--target $(VENV)/oldest-transformers transformers==5.2.0  # its docstring parser is tested as well
 	@touch $@

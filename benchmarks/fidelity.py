@@ -1,12 +1,12 @@
-"""How much of what an environment says about its tools reaches the model: orl-codegen against TRL's run-time binder.
+"""How much of what an environment states about its tools reaches the model: orl-codegen against TRL's run-time binder.
 
     make fidelity
 
-Each tool spec states facts: that the tool is there, under its name, and what it does; of each parameter its name, its
-type, whether it is required or may be null, its values, default, limits and description; the same of every nested
-field. A fact is kept where the schema that `transformers.utils.get_json_schema` makes of the method (all that a model
-is ever shown) still states it, as a keyword or in words. The specs are those of the toolsets of the openreward
-SDK that is installed, and those of the project's golden cases.
+Each tool spec states facts: the tool's name and what it does; for each parameter its name, its type, whether it is
+required or may be null, its values, default, limits and description; the same for every nested field. A fact is kept
+if the schema that `transformers.utils.get_json_schema` derives from the method (all that a model is ever shown) still
+states it, as a keyword or in words. The specs are those of the toolsets in the installed openreward SDK, and those of
+the project's golden cases.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that a spec states, and whether the model is told."""
+    """One thing that a spec states, and whether the model is told it."""
 
     kind: str
     where: str
@@ -49,7 +49,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Score:
-    """What became of the facts of a list of specs."""
+    """How many of the facts in a list of specs were kept."""
 
     tools: int
     bound: int
@@ -58,18 +58,18 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Kept facts, from 0 to 1."""
+        """The share of the facts that were kept, from 0 to 1."""
         return self.kept / self.facts if self.facts else 1.0
 
 
 def score(specs: Sequence[Spec], visible: Sequence[Visible | None]) -> Score:
-    """Count the facts of `specs` that stand in `visible`, where None is a tool that was not bound."""
+    """Count the facts of `specs` that `visible` keeps; None in it is a tool that was not bound."""
     facts = [fact for spec, shown in zip(specs, visible, strict=True) for fact in facts_of(spec, shown)]
     return Score(len(specs), sum(shown is not None for shown in visible), len(facts), sum(fact.kept for fact in facts))
 
 
 def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
-    """Every fact that a spec states; all are lost where the tool is not bound."""
+    """Every fact that a spec states; all are lost if the tool is not bound."""
     shown: Visible = (visible or {}).get("function", {})
     name, description = spec["name"], str(spec.get("description") or "")
     yield Fact("tool", name, shown.get("name") == name)
@@ -89,7 +89,7 @@ def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
 
 
 def _alias(key: str, properties: dict[str, Any]) -> str | None:
-    """The name under which a parameter is shown: its own, one like it, or one whose text says what it stands for."""
+    """The name under which a parameter is shown: its own, a similar one, or one whose description quotes it."""
     if key in properties:
         return key
     like = (name for name in properties if _loose(name) == _loose(key) != "")
@@ -116,7 +116,7 @@ def _shown_types(view: Visible) -> set[str]:
 
 
 def _facts_within(schema: Schema, view: Visible, where: str) -> Iterator[Fact]:
-    """Values, limits, default and description of a schema and of all inside it, looked for in all that is shown."""
+    """Values, limits, default and description of a schema and of everything in it, wherever they are shown."""
     text = json.dumps(view, ensure_ascii=False)
     for value in schema.values or ():
         yield Fact("value", where, _states(view, text, value))
@@ -134,7 +134,7 @@ def _facts_within(schema: Schema, view: Visible, where: str) -> Iterator[Fact]:
 
 
 def _states(view: Visible, text: str, value: Any) -> bool:
-    """Whether a JSON value stands in a schema, or in its words in the notation of JSON or of Python."""
+    """Whether a schema states a JSON value, as a keyword or in words, in the notation of JSON or of Python."""
     if value == "":
         return '""' in text or "''" in text or '\\"\\"' in text
     spellings = {json.dumps(value, ensure_ascii=False), json.dumps(value), repr(value), str(value)}
@@ -143,7 +143,7 @@ def _states(view: Visible, text: str, value: Any) -> bool:
 
 
 def _tells(view: Any, prose: str) -> bool:
-    """Whether all but a few words of a text stand in what is shown (headings such as `Args:` may go)."""
+    """Whether all but a few words of a text are shown (headings such as `Args:` may be missing)."""
     wanted = [word for word in _words(prose) if word not in {"args", "arguments", "parameters", "params"}]
     have = set(_words("\n".join(_texts(view))))
     return sum(word in have for word in wanted) >= 0.95 * len(wanted)
@@ -167,7 +167,7 @@ def _loose(name: str) -> str:
 
 
 def orl_codegen(specs: Sequence[Spec]) -> list[Visible | None]:
-    """What the model is shown of `specs` through generated adapters."""
+    """What generated adapters show the model of `specs`."""
     from transformers.utils import get_json_schema
 
     shown: dict[int, Visible] = {}
@@ -180,7 +180,7 @@ def orl_codegen(specs: Sequence[Spec]) -> list[Visible | None]:
 
 
 def _environments(specs: Sequence[Spec]) -> list[list[int]]:
-    """Indices of specs, parted so that no environment has one name twice."""
+    """Indices of specs, split so that no environment has two tools of one name."""
     environments: list[list[int]] = []
     for i, spec in enumerate(specs):
         for environment in environments:
@@ -193,7 +193,7 @@ def _environments(specs: Sequence[Spec]) -> list[list[int]]:
 
 
 def trl(specs: Sequence[Spec]) -> list[Visible | None]:
-    """What the model is shown of `specs` through TRL's binder; None where nothing is bound, or nothing can be shown."""
+    """What TRL's binder shows the model of `specs`; None where nothing is bound, or nothing can be shown."""
     from transformers.utils import get_json_schema
     from trl.experimental.openreward.environment import _bind_tool_method
 

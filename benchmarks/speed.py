@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What an adapter costs while training, side by side with TRL's own integration, on the same server.
+"""What an adapter costs during training, side by side with TRL's own integration, on the same server.
 
     make bench
 
-Each figure is measured for TRL first and for orl-codegen then, against one server in a process of its own. Both have
-imported what they need by then; how long a generated module takes to import is a figure of its own.
+Each figure is measured for TRL first and then for orl-codegen, against one server in a process of its own. Both have
+already imported what they need; the time that a generated module takes to import is measured separately.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ os.environ |= {
 from orl_codegen import OpenRewardSpec  # noqa: E402
 from tests.runtime import adapters  # noqa: E402
 
-LATENCY = 0.03  # seconds that pass before the server handles a request
+LATENCY = 0.03  # seconds before the server handles a request
 CALLS = 30
 ROLLOUTS = 16
 SCATTERED = list(range(0, 96, 3))
@@ -58,7 +58,7 @@ def serving(name: str, latency: float) -> Iterator[Server]:
     child = multiprocessing.get_context("spawn").Process(target=_serve, args=(name, latency, theirs), daemon=True)
     child.start()
     url = ours.recv()
-    os.environ["OPENREWARD_API_URL"] = os.environ["OPENREWARD_SESSION_URL"] = url  # how TRL's spec is told
+    os.environ["OPENREWARD_API_URL"] = os.environ["OPENREWARD_SESSION_URL"] = url  # how TRL's spec learns it
     try:
         yield Server(url, ours)
     finally:
@@ -97,14 +97,14 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def discovery(server: Server, spec: Any) -> int:
-    """Requests until there is an adapter."""
+    """Requests before there is an adapter."""
     before = server.requests()
     spec.environment_factory()
     return server.requests() - before
 
 
 def calls(server: Server, spec: Any) -> tuple[float, float]:
-    """Requests and milliseconds of one call."""
+    """Requests and milliseconds per call."""
     rollout = spec.environment_factory()
     rollout.reset(task_index=0)
     rollout.wait(seconds=0)
@@ -116,7 +116,7 @@ def calls(server: Server, spec: Any) -> tuple[float, float]:
 
 
 def first_calls(spec: Any) -> float:
-    """Seconds from the first reset to the last answer to a first call, one after another, as `GRPOTrainer` does it."""
+    """Seconds from the first reset to the last first call's answer, one after another, as `GRPOTrainer` plays them."""
     rows = [spec.train_dataset[index] for index in range(ROLLOUTS)]
     rollouts = [spec.environment_factory() for _ in rows]
 
@@ -133,10 +133,10 @@ def first_calls(spec: Any) -> float:
 
 
 def import_milliseconds() -> float:
-    """What importing a generated module of a hundred tools adds to the start of Python."""
+    """What importing a generated module with a hundred tools adds to the start-up of Python."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "hundred.py").write_text(_module_of(100))
-        run_python("import hundred", folder)  # writes the bytecode, as any first import does
+        run_python("import hundred", folder)  # compiles the bytecode, as any first import does
         heavy = "openreward trl torch pydantic aiohttp".split()
         check = f"import sys, hundred; assert not {{*{heavy}}} & {{*sys.modules}}"
         run_python(check, folder)
@@ -149,7 +149,7 @@ def import_milliseconds() -> float:
 
 
 def run_python(source: str, folder: str) -> None:
-    """Run a line of Python that finds modules in a folder."""
+    """Run a line of Python that can import modules from a folder."""
     path = os.pathsep.join([folder, str(ROOT / "codegen")])
     subprocess.run([sys.executable, "-c", source], env={**os.environ, "PYTHONPATH": path}, check=True)
 
@@ -170,7 +170,7 @@ def _module_of(count: int) -> str:
 
 
 def measure() -> Iterator[tuple[str, float, float, str, str]]:
-    """What was measured, TRL's figure, ours, the unit, and what ours has to be."""
+    """What was measured, TRL's figure, ours, the unit, and the target for ours."""
     with serving("Echo", LATENCY) as server:
         trl, ours = spec_of_trl(server), our_spec(server)
         yield "discovery before the first rollout", discovery(server, trl), discovery(server, ours), "requests", "0"

@@ -25,7 +25,7 @@ def environments_at(url: str) -> list[str]:
 
 
 def test_a_class_and_a_file_are_served(tmp_path: Path) -> None:
-    """A class, and a file that names one, give a server that answers, and that is gone after the block."""
+    """A class and a file target each give a server that answers inside the block and has gone after it."""
     path = tmp_path / "a server.py"
     path.write_text(source_of("Only") + "print('noise on stdout')\n")
     for target, name in ((Kitchen, "kitchen"), (f"{path}:Only", "only")):
@@ -109,8 +109,14 @@ def test_the_server_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie that nobody has waited for does not."""
+    """Whether a process runs; a zombie does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_only_the_child_imports_openreward() -> None:
+    """Importing `serve` brings neither the SDK nor the web server into the parent."""
+    code = "import sys, orl_codegen.serving; print({'openreward', 'uvicorn'} & {*sys.modules})"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"

@@ -1,4 +1,4 @@
-"""Environments that grade the model's last message: one without any other tool, one with, one that scores groups."""
+"""Environments that grade the model's last message: with no other tool, with another one, and by scoring groups."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Guess(BaseModel):
     why_so: str = Field("", alias="why-so", description="The reason")
 
 
-def said(text: str, reward: float | None = None, finished: bool = False) -> ToolOutput:
-    """What a tool answers: one block of text."""
+def reply(text: str, reward: float | None = None, finished: bool = False) -> ToolOutput:
+    """The output of a tool: one block of text."""
     return ToolOutput(blocks=[TextBlock(text=text)], reward=reward, finished=finished)
 
 
 class Quiz(Environment):
-    """Sums. The plain answer is the only thing there is to do, and the only thing that is graded."""
+    """Sums. The answer is the only thing that can be given, and the only thing that is graded."""
 
     @classmethod
     def list_splits(cls) -> Sequence[str]:
@@ -51,11 +51,11 @@ class Quiz(Environment):
     async def submit(self, params: Answer) -> ToolOutput:
         """Grade the answer."""
         right = params.answer.strip() == self.task_spec["answer"]
-        return said("right" if right else "wrong", float(right), finished=True)
+        return reply("right" if right else "wrong", float(right), finished=True)
 
 
 class Riddle(Environment):
-    """Guesses before the answer, which is graded by how many there were: a state that only the right session holds."""
+    """Guesses come before the answer, and their sum is the reward: state that only the right session holds."""
 
     def __init__(self, task_spec: Any = {}, secrets: dict[str, str] = {}) -> None:  # noqa: B006 - as the base class
         super().__init__(task_spec, secrets)
@@ -67,13 +67,13 @@ class Riddle(Environment):
     async def guess(self, params: Guess) -> ToolOutput:
         """Guess a number."""
         self.guesses += params.number
-        return said("noted")
+        return reply("noted")
 
     @terminal
     @tool
     async def submit(self) -> ToolOutput:
         """Grade the guesses."""
-        return said("graded", float(self.guesses), finished=True)
+        return reply("graded", float(self.guesses), finished=True)
 
 
 class Contest(Quiz):

@@ -31,14 +31,14 @@ class Step(BaseModel):
     number: int = Field(description="What to note down")
 
 
-def said(text: str, reward: float | None = None, finished: bool = False, **metadata: Any) -> ToolOutput:
-    """What a tool answers: one block of text."""
+def reply(text: str, reward: float | None = None, finished: bool = False, **metadata: Any) -> ToolOutput:
+    """The output of a tool: one block of text."""
     blocks = [TextBlock(text=text)]
     return ToolOutput(blocks=blocks, reward=reward, finished=finished, metadata=metadata or None)
 
 
 class Sandbox:
-    """What the built-in toolsets run their commands in."""
+    """Stands in for the sandbox in which the built-in toolsets run their commands."""
 
     async def run(self, command: str) -> tuple[str, int]:
         """Run nothing."""
@@ -71,20 +71,20 @@ class Echo(Environment):
     async def echo(self, params: Text) -> ToolOutput:
         """Submit a string."""
         match = params.text == self.task_spec["word"]
-        return said("match" if match else "no match", float(match), finished=True, length=len(params.text))
+        return reply("match" if match else "no match", float(match), finished=True, length=len(params.text))
 
     @tool
     async def wait(self, params: Pause) -> ToolOutput:
         """Wait for a while."""
         await asyncio.sleep(params.seconds)
-        return said("waited")
+        return reply("waited")
 
     @tool(concurrent=True)
     async def step(self, params: Step) -> ToolOutput:
         """Note a number down, for half credit. The first calls take longest."""
         await asyncio.sleep(0.02 if len(self.notes) < 3 else 0)
         self.notes.append(params.number)
-        return said(" ".join(map(str, self.notes)), 0.5)
+        return reply(" ".join(map(str, self.notes)), 0.5)
 
 
 class SlowEcho(Echo):
@@ -107,7 +107,7 @@ class MoodyEcho(Echo):
     """The same, with a task for each thing that can go wrong."""
 
     opened: int = 0
-    _tasks_cache: ClassVar[dict[str, Any]] = {}  # otherwise the SDK takes the one of the base class, with its tasks
+    _tasks_cache: ClassVar[dict[str, Any]] = {}  # otherwise the SDK uses the cache of the base class, with its tasks
 
     @classmethod
     def list_tasks(cls, split: str) -> Sequence[Any]:
@@ -142,9 +142,9 @@ class MoodyEcho(Echo):
             case "broken tool":
                 raise RuntimeError("the sandbox is gone")
             case "minus":
-                return said("wrong", -1.0)
+                return reply("wrong", -1.0)
             case _:
-                return said("match", 1.0, finished=True)
+                return reply("match", 1.0, finished=True)
 
     async def _call_tool(self, name: str, input: Any) -> RunToolOutput:
         output = await super()._call_tool(name, input)
@@ -153,6 +153,6 @@ class MoodyEcho(Echo):
         return output
 
 
-# pydantic writes NaN as null; servers in other languages and frameworks write NaN, which Python reads.
+# pydantic writes NaN as null; servers in other languages and frameworks write NaN, which Python parses.
 RunToolOutput.model_config["ser_json_inf_nan"] = "constants"
 RunToolOutput.model_rebuild(force=True)

@@ -1,4 +1,4 @@
-"""An environment that says which secrets and which key reached it."""
+"""An environment that reveals which secrets reached it."""
 
 from __future__ import annotations
 

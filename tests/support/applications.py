@@ -1,4 +1,4 @@
-"""ASGI applications that answer what no openreward server would: the other end of `serving_application`."""
+"""ASGI applications that answer as no openreward server would, for `serving_application`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.servers import Application
 
 
 def answering(answers: Mapping[str, bytes | int], otherwise: Application | None = None) -> Application:
-    """Answer a path with a body (status 200) or a status (no body); the others are for `otherwise`, or 404."""
+    """Answer a path with a body (status 200) or a status (no body); other paths go to `otherwise`, or get 404."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         answer = answers.get(scope.get("path", ""))
@@ -24,7 +24,7 @@ def answering(answers: Mapping[str, bytes | int], otherwise: Application | None 
 
 
 def hanging(paths: tuple[str, ...] = (), otherwise: Application | None = None) -> Application:
-    """Never answer: any path, or only `paths`, the others being `otherwise`'s."""
+    """Never answer: on any path, or only on `paths`, where the others go to `otherwise`."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         if otherwise is not None and (scope["type"] != "http" or scope["path"] not in paths):
@@ -36,6 +36,6 @@ def hanging(paths: tuple[str, ...] = (), otherwise: Application | None = None) -
 
 
 async def respond(send: Any, status: int, body: bytes, content_type: bytes = b"application/json") -> None:
-    """Send one whole answer."""
+    """Send one complete answer."""
     await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", content_type)]})
     await send({"type": "http.response.body", "body": body})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of `orl-codegen` left: its exit status and both streams."""
+    """The result of running `orl-codegen`: its exit status and both streams."""
 
     status: int
     out: str
@@ -17,7 +17,7 @@ class Outcome:
 
 
 def orl_codegen(*args: object) -> Outcome:
-    """`orl-codegen ARGS`, in the working directory of the test."""
+    """Run `orl-codegen ARGS` in the working directory of the test."""
     from orl_codegen.cli import _status
 
     out, err = io.StringIO(), io.StringIO()

@@ -1,4 +1,4 @@
-"""Environment classes made to measure: any tool specs, any task tools, for tests that care about the wire."""
+"""Environment classes made to order: any tool specs, any task tools, for tests of what goes over the wire."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def environment(
         tools: Shared tools, verbatim.
         name: Name of the class, and in lower case its variant.
         tasks: Task specs by split; by default three tasks in `train`.
-        task_tools: Specs that the task of that `index` field offers besides.
+        task_tools: Further specs, by the `index` field of the task that offers them.
         terminal: The terminal tool.
     """
     by_split = tasks if tasks is not None else {"train": [{"index": index} for index in range(3)]}
     extra = task_tools or {}
 
     class Made(Environment):
-        calls: list[tuple[str, dict[str, Any]]] = []  # noqa: RUF012 - shared on purpose, tests read it
+        calls: list[tuple[str, dict[str, Any]]] = []  # noqa: RUF012 - shared on purpose: tests read it
 
         @classmethod
         def list_splits(cls) -> Sequence[str]:

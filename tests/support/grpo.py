@@ -25,11 +25,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 Write = Callable[[str], str]
-"""From the text of a prompt to what the model writes next."""
+"""Maps the text of a prompt to what the model writes next."""
 
 
 def tokenizer(template: str = "qwen3") -> PreTrainedTokenizerFast:
-    """Bytes, the special tokens of Qwen, and TRL's copy of one of Qwen's chat templates."""
+    """A byte-level tokenizer with Qwen's special tokens and TRL's copy of one of Qwen's chat templates."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -46,7 +46,7 @@ def tokenizer(template: str = "qwen3") -> PreTrainedTokenizerFast:
 
 
 def model(fast: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
-    """The smallest Qwen3 that trains."""
+    """A Qwen3 just large enough to train."""
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
     heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 8192}
     ends = {"eos_token_id": fast.eos_token_id, "pad_token_id": fast.pad_token_id, "bos_token_id": None}
@@ -63,7 +63,7 @@ def train(
     batch: int = 4,
     **options: Any,
 ) -> Any:
-    """One step of `GRPOTrainer` with a spec's three properties, and an evaluation where there is a data set for it;
+    """One step of `GRPOTrainer` with a spec's three properties, then an evaluation if there is a dataset for it;
     returns the trainer."""
     fast = tokenizer()
     options = {"max_completion_length": 256, "max_tool_calling_iterations": 3, "shuffle_dataset": False} | options
@@ -96,7 +96,7 @@ def train(
 
 
 def logged(trainer: Any, name: str) -> float:
-    """A metric of the one step."""
+    """A metric of the only step."""
     return float(trainer.state.log_history[0][name])
 
 
@@ -117,7 +117,7 @@ def call(name: str, arguments: str) -> str:
 
 
 def play_echo(prompt: str) -> str:
-    """Echo the word that the prompt asks for, then say that it is done."""
+    """Echo the word that the prompt asks for, then write `Done`."""
     if "<tool_response>" in prompt:
         return "Done"
     word = re.findall(r"Echo '(\w+)'", prompt)[-1]
@@ -125,12 +125,12 @@ def play_echo(prompt: str) -> str:
 
 
 def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: Any = None) -> list[Any]:
-    """The rollout loop of `AsyncGRPOTrainer`, in a thread of this process; what it is given has been pickled and
-    unpickled, as on the way to the process that it runs in. Returns the first `wanted` samples that come out of it."""
+    """Run the rollout loop of `AsyncGRPOTrainer` in a thread of this process and return its first `wanted` samples.
+    Its arguments are pickled and unpickled, as they would be on the way to a process of its own."""
     from accelerate import PartialState
     from trl.experimental.async_grpo.async_rollout_worker import _AsyncRolloutLoop
 
-    PartialState()  # TRL's logger asks for it
+    PartialState()  # TRL's logger needs it
     fast, samples = tokenizer(), multiprocessing.Queue()
     sent = {
         "dataset": spec.train_dataset,
@@ -161,13 +161,13 @@ def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: 
         loop._loop.call_soon_threadsafe(loop._stop_event.set)
         thread.join(20)
     del loop, thread
-    gc.collect()  # rollouts that nobody waited for are still in the loop; their sessions close with them
+    gc.collect()  # the loop still holds the rollouts that were not awaited; collecting them closes their sessions
     return found
 
 
 @contextmanager
 def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
-    """Stands in for vLLM: answers `/v1/completions` with what `write` makes of the prompt."""
+    """A stand-in for vLLM: answers `/v1/completions` with what `write` returns for the prompt."""
     from aiohttp import web
 
     async def completions(request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Programs that open sessions in a process of their own, and end in one way or another."""
+"""Programs that open sessions in processes of their own, and end in various ways."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Program:
     """A Python program that has called `ready()`.
 
     Args:
-        source: What it does; `opened(count)` gives it adapters with open sessions.
+        source: Its code, in which `opened(count)` returns adapters with open sessions.
         url: The server.
     """
 
@@ -47,11 +47,11 @@ class Program:
         self.first_line = self._process.stdout.readline()
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send the process a signal."""
         self._process.send_signal(number)
 
     def end(self, within: float = 10.0) -> tuple[int, float, str, str]:
-        """Wait for its end: exit status, seconds that took, the rest of its output, and its errors."""
+        """Wait for it to end; returns its exit status, the seconds that took, its remaining output, and its errors."""
         began = time.monotonic()
         output, errors = self._process.communicate(timeout=within)
         return self._process.returncode, time.monotonic() - began, output, errors

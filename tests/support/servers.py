@@ -1,7 +1,7 @@
 """Real ORS servers on loopback, run in a thread of the test process.
 
-Quick to start (openreward is imported once) and open to inspection: every request is recorded, and the sessions that
-live on the server can be counted. Tests that need a process of its own use `orl_codegen.serving.serve`.
+Quick to start (openreward is imported once) and open to inspection: every request is recorded, and the live sessions
+can be counted. Tests that need the server in a process of its own use `orl_codegen.serving.serve`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RunningServer:
         return [f"{request.method} {request.path}" for request in self.requests]
 
     def wait_for_sessions(self, count: int, within: float = 5.0) -> int:
-        """Wait until exactly `count` sessions live, and return how many there are."""
+        """Wait until exactly `count` sessions are live, and return how many there are."""
         deadline = time.monotonic() + within
         while len(self.live_sessions) != count and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -67,12 +67,12 @@ def running(*environments: type, latency: float = 0.0) -> Iterator[RunningServer
 
 @contextlib.contextmanager
 def serving_application(application: Application, latency: float = 0.0) -> Iterator[RunningServer]:
-    """Serve any ASGI application: for servers that answer what no openreward server would."""
+    """Serve any ASGI application: for servers that answer as no openreward server would."""
     import uvicorn
 
     _let_servers_share_a_process()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-    # asyncio does this for the sockets that it makes itself; without it each call waits 40 ms for an acknowledgement.
+    # asyncio sets this on sockets that it creates itself; without it, each call waits 40 ms for an acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     running_server = RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
@@ -95,15 +95,15 @@ def serving_application(application: Application, latency: float = 0.0) -> Itera
 
 @functools.cache
 def _event_loop() -> asyncio.AbstractEventLoop:
-    """One loop for all servers of the process: sse_starlette keeps an event for all of them, which belongs to one."""
+    """One loop for all servers of the process: they share an event of sse_starlette, which belongs to a single loop."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     return loop
 
 
 def _let_servers_share_a_process() -> None:
-    """Keep sse_starlette from waiting on one event for all servers: it belongs to the loop of the first, and every
-    stream of the others would break off at its end. These servers are not ended by signals, so nobody misses it."""
+    """Keep sse_starlette from waiting on its one event for all servers, or the end of the first server would cut off
+    the streams of the others. The event exists for signals, and these servers are not stopped by signals."""
     from sse_starlette import EventSourceResponse
 
     async def never() -> None:
@@ -113,6 +113,6 @@ def _let_servers_share_a_process() -> None:
 
 
 def dead_url() -> str:
-    """A URL on loopback that nothing listens at."""
+    """A loopback URL at which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

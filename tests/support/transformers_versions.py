@@ -1,7 +1,7 @@
-"""`get_json_schema` of every transformers that matters: the installed one, and the oldest that is supported.
+"""`get_json_schema` of two transformers releases: the installed one, and the oldest one supported.
 
-`make test` unpacks the oldest one beside the virtual environment, without what it depends on. Its parser needs none of
-that: the module is loaded from its own file, into the package that is installed.
+`make test` unpacks the oldest one into the virtual environment, without its dependencies. Its parser does not need
+them: the module is loaded from its own file, into the installed package.
 """
 
 from __future__ import annotations

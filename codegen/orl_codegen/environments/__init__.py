@@ -1,1 +1,1 @@
-"""The environments that ship with the package: a demo, and the document toolsets of the SDK."""
+"""The environments that ship with the package: a demo, and one with the document toolsets of the SDK."""

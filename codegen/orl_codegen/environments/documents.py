@@ -1,6 +1,6 @@
-"""An environment of the openreward SDK's document toolsets: excel, word, powerpoint and pdf, several dozen real tools.
+"""An environment with openreward's document toolsets: Excel, Word, PowerPoint and PDF, several dozen real tools.
 
-It shows what the tools look like to a model; their calls need a sandbox, which there is none of here.
+It shows what these tools look like to a model. Calling them needs a sandbox, which this demo does not provide.
 """
 
 from __future__ import annotations

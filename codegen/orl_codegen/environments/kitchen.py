@@ -1,7 +1,7 @@
-"""The demo environment: a kitchen that asks for a dish, with one of everything that tools can have.
+"""The demo environment: a kitchen that takes an order, with one example of each thing that tools can have.
 
 Shared tools, a task tool that only some tasks offer, a parameter that is a nested object, an enum, a tool whose name
-is no Python identifier, a reward that only the last call gives, and two splits. `make demo` runs it.
+is not a Python identifier, a reward that only the last call gives, and two splits. `make demo` runs it.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Serve(BaseModel):
 MILLILITRES = {"cup": 240.0, "tablespoon": 15.0, "teaspoon": 5.0}
 
 
-def said(text: str, reward: float | None = None, finished: bool = False) -> ToolOutput:
-    """What a tool answers: one block of text."""
+def reply(text: str, reward: float | None = None, finished: bool = False) -> ToolOutput:
+    """The output of a tool: one block of text."""
     return ToolOutput(blocks=[TextBlock(text=text)], reward=reward, finished=finished)
 
 
@@ -124,7 +124,7 @@ class Kitchen(Environment):
     def _search_recipes(self, search: SearchRecipes) -> ToolOutput:
         """Find recipes (`search-recipes` on the wire)."""
         found = [name for name, recipe in RECIPES.items() if search.query in name and fits(recipe, search.filters)]
-        return said(json.dumps(found[: search.limit]))
+        return reply(json.dumps(found[: search.limit]))
 
     @tool
     def read_recipe(self, recipe: ReadRecipe) -> ToolOutput:
@@ -136,17 +136,17 @@ class Kitchen(Environment):
         Returns:
             The minutes it takes and its ingredients, as JSON.
         """
-        return said(json.dumps(RECIPES.get(recipe.dish, {"error": "no such recipe"})))
+        return reply(json.dumps(RECIPES.get(recipe.dish, {"error": "no such recipe"})))
 
     @tool
     def convert(self, measure: Convert) -> ToolOutput:
         """Convert a kitchen measure to millilitres."""
-        return said(f"{measure.amount * MILLILITRES[measure.unit]:g} ml")
+        return reply(f"{measure.amount * MILLILITRES[measure.unit]:g} ml")
 
     @tool(shared=False)
     def preheat_oven(self, oven: Preheat) -> ToolOutput:
         """Preheat the oven."""
-        return said(f"The oven is at {oven.celsius} °C.")
+        return reply(f"The oven is at {oven.celsius} °C.")
 
     @tool(exclusive=True)
     def serve_dish(self, plate: Serve) -> ToolOutput:
@@ -154,9 +154,9 @@ class Kitchen(Environment):
         recipe = RECIPES.get(plate.dish)
         wanted = Filters(cuisine=self.task_spec["cuisine"], max_minutes=self.task_spec["minutes"])
         if recipe is None or not fits(recipe, wanted):
-            return said("That is not what was ordered.", reward=0.0, finished=True)
+            return reply("That is not what was ordered.", reward=0.0, finished=True)
         right = len(set(plate.ingredients) & set(recipe["ingredients"])) / len(recipe["ingredients"])
-        return said("The guest tastes it.", reward=round(right, 2), finished=True)
+        return reply("The guest tastes it.", reward=round(right, 2), finished=True)
 
 
 def fits(recipe: dict[str, Any], filters: Filters | None) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.comparison.compare import compare
 from orl_codegen.drift.findings import Checked, Comparison, Report
-from orl_codegen.drift.policy import Acceptance, Policy
+from orl_codegen.drift.policy import Policy
 from tests.drift.cases import snapshot
 
 HOSTILE = (

@@ -16,9 +16,10 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats import FORMATS
-from orl_codegen.drift.policy import Acceptance, read_acceptances
+from orl_codegen.drift.policy_tables import read_acceptances
 from tests.drift.reports import ORDINARY, hostile, report, unreachable
 
 ROOT = Path(__file__).parents[2]

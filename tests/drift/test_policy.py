@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.policy import Policy, read_acceptances, read_severities
+from orl_codegen.drift.policy import Policy
+from orl_codegen.drift.policy_tables import read_acceptances, read_severities
 from orl_codegen.errors import ConfigError
 
 CHANGE = Change("tool-description-changed", "search", "/description", "Find.", "Find recipes.")
@@ -83,7 +84,7 @@ def test_off_is_no_finding() -> None:
         ({"rule": "tool-removed", "reason": "fine"}, "name the change"),
         ({"rule": "tool-remove", "path": "", "reason": "fine"}, "Did you mean tool-removed?"),
         ({"fingerprint": "0" * 12, "reason": "fine", "expire": "2026-11-30"}, "Did you mean expires?"),
-        ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "no date"),
+        ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "not a date"),
         ({"fingerprint": 12, "reason": "fine"}, "text"),
         ({"fingerprint": "", "reason": "fine"}, "twelve hex digits"),
         ({"rule": "snapshot-missing", "path": "/pantry.json", "reason": "fine"}, "Generate it"),

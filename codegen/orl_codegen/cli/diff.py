@@ -13,7 +13,7 @@ from orl_codegen.drift.rules import Profile, Severity
 @click.argument("new")
 @report_options
 def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Severity | None) -> int:
-    """Compare two snapshots, each the path of a file or `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
+    """Compare two snapshots, each given as a file path or as `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
 
     Exit status 0: no drift; 1: drift; 2: a snapshot could not be read.
     """

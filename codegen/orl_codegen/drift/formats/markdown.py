@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from orl_codegen.drift.findings import Checked, Finding, Report
 
 MARKER = "<!-- orl-codegen check -->"
-"""The first line: what a workflow finds its own comment by, to write it anew."""
+"""The first line, by which a workflow finds its own comment to update it."""
 
 MAX_LENGTH = 60_000
-"""GitHub takes comments of up to 65,536 characters."""
+"""GitHub accepts comments of up to 65,536 characters."""
 
 _SIGNS = {"error": "🛑 error", "warning": "⚠️ warning", "info": "info"}
 
 
-def markdown(report: Report) -> str:
-    """A heading with the summary, a table for each environment with findings, and how to react."""
+def markdown_report(report: Report) -> str:
+    """A heading with the summary, a table for each environment with findings, and what to do."""
     blocks = [
         MARKER,
         f"### orl-codegen: {report.summary}",
@@ -66,7 +66,7 @@ def _row(finding: Finding) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing of a server's is markup, a mention or HTML; what stands between backticks is code."""
+    """Text in which nothing from a server is markup, a mention or HTML; whatever is between backticks is code."""
     parts = re.split(r"`([^`]*)`", text)
     return "".join(code(part) if i % 2 else _escape(part) for i, part in enumerate(parts))
 
@@ -77,7 +77,7 @@ def _escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span, in a table too: nothing in it is markup."""
+    """A code span that also works in a table: nothing in it is markup."""
     fence = "`" * (_longest_run(text) + 1)
     padding = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{padding}{text}{padding}{fence}".replace("|", "\\|") if text else "(nothing)"

@@ -42,8 +42,11 @@ class Rule:
 
     @property
     def about_files(self) -> bool:
-        """Whether it is about generated files. Such a finding cannot be accepted: generating again fixes it, and a missing
-        or edited snapshot would hide whatever the environment does."""
+        """Whether it is about generated files.
+
+        Such a finding cannot be accepted: generating again fixes it, and a missing or edited snapshot would hide
+        whatever the environment does.
+        """
         return self.category == "files"
 
     def severity(self, profile: Profile) -> Severity:

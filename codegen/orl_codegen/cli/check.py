@@ -130,16 +130,16 @@ def settings(config: Config, profile: Profile | None, fail_on: Severity | None) 
 
 def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]:
     """The environments, and the generated files that belong to none of them."""
-    from orl_codegen.drift.committed import find, find_all
+    from orl_codegen.drift.committed import find_all_committed, find_committed
     from orl_codegen.generator.output import writing
 
     if selection.jobs:
-        environments = find(selection.jobs, selection.folder)
+        environments = find_committed(selection.jobs, selection.folder)
         if not selection.whole:
             return environments, []
         slugs = [environment.slug for environment in environments if environment.slug]
         return environments, [change.path for change in writing.unclaimed(selection.folder, slugs)]
-    environments = find_all(selection.folder, selection.defaults)
+    environments = find_all_committed(selection.folder, selection.defaults)
     if not environments:
         raise UsageError(
             f"There is nothing to check: no TARGET, no environments in [tool.orl-codegen] of pyproject.toml, and no "

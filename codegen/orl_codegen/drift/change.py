@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import printable
-from orl_codegen.schema.expansion import escape
 from orl_codegen.schema.json_values import canonical
+from orl_codegen.schema.pointer import escape, split, unescape
 
 _EXCERPT = 80
 """How many characters of an old or new value a message shows."""
@@ -22,7 +22,7 @@ class Change:
 
     Attributes:
         rule: Id of the rule that names it.
-        tool: Wire name of the tool; None where the environment or a file changed.
+        tool: Wire name of the tool; None if the environment or a file changed.
         path: JSON pointer into the tool's spec, or into the snapshot if `tool` is None. References are resolved, so it
             leads through a definition at the place where it is used.
         old: The old value as JSON; None if there was none.
@@ -45,19 +45,22 @@ class Change:
     def what(self) -> str:
         """What changed, as a person would call it: `filters.cuisine` of `search`."""
         if self.tool is None:
-            return quoted(self._key)
+            return quoted(self._place.key)
         inside = spoken(self.path)
         return f"{quoted(inside)} of {quoted(self.tool)}" if inside else quoted(self.tool)
 
     @property
-    def _key(self) -> str:
-        return _unescape(self.path.rpartition("/")[2])
+    def _place(self) -> Place:
+        return Place(self.tool, self.path)
 
     def sentence(self, template: str) -> str:
         """One sentence about the change; the server's values are escaped and cut to where they differ."""
         old, new = _contrast(shown(self.old), shown(self.new))
-        text = template.format(what=self.what, old=old, new=new, path=quoted(self._key))
+        text = template.format(what=self.what, old=old, new=new, path=quoted(self._place.key))
         return text[0].upper() + text[1:]
+
+
+Changes = Iterator[Change]
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class Place:
     def __truediv__(self, part: str | int) -> Place:
         return Place(self.tool, f"{self.path}/{escape(str(part))}")
 
+    @property
+    def key(self) -> str:
+        """The last part of the path."""
+        return unescape(self.path.rpartition("/")[2])
+
     def change(self, rule: str, old: Any = None, new: Any = None) -> Change:
         """A change that happened here."""
         return Change(rule, self.tool, self.path, old, new)
@@ -77,7 +85,7 @@ class Place:
 
 def spoken(path: str) -> str:
     """A pointer into a tool's spec as people write it: `/input_schema/properties/a/items/properties/b` is `a[].b`."""
-    words, rest = "", [_unescape(part) for part in path.split("/")[1:]]
+    words, rest = "", split(path)
     while rest:
         keyword, *rest = rest
         if keyword == "properties" and rest:
@@ -112,7 +120,3 @@ def quoted(text: str, limit: int = 200) -> str:
     """Server text between backticks. Those inside it are replaced, so that Markdown finds where it ends: outside, it
     could become a link or a mention."""
     return f"`{printable(text, limit).replace('`', chr(39))}`"
-
-
-def _unescape(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")

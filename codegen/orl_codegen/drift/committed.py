@@ -143,13 +143,13 @@ def shown_path(path: Path) -> str:
     return printable(shorter.as_posix(), 1000)
 
 
-def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
+def find_committed(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
     """What is committed for each job: the name of its files comes from its options, its target or its snapshot."""
     targets = recorded_targets(folder)
     return tuple(Committed(job, folder, committed_slug(job, targets)) for job in jobs)
 
 
-def find_all(folder: Path, options: Options) -> tuple[Committed, ...]:
+def find_all_committed(folder: Path, options: Options) -> tuple[Committed, ...]:
     """What is committed in a folder, each environment with the target named by its snapshot, or else its module."""
     targets = recorded_targets(folder)
     for slug, paths in owned(folder).items():

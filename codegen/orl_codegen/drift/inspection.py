@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.committed import UNRENDERABLE, Committed, shown_path
-from orl_codegen.drift.comparison.compare import compare
+from orl_codegen.drift.comparison.compare import compare_snapshots
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
 from orl_codegen.drift.policy import DEFAULT_FAIL_ON, Policy
 from orl_codegen.drift.remedies import regenerate
@@ -142,7 +142,7 @@ def _served(environment: Committed, live: Live, options: CheckOptions, judge: _J
     try:
         if isinstance(live, OrlCodegenError):
             raise live
-        changes = compare(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
+        changes = compare_snapshots(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
         return judge.comparison(LIVE, changes)
     except OrlCodegenError as error:
         return Comparison(LIVE, "failed", note=str(error))

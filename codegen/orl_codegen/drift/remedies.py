@@ -19,7 +19,7 @@ def regenerate(target: str, options: Options | None, folder: Path, offline: bool
         target: The target, as it is written on the command line.
         options: The options; None if the project's configuration holds them and the folder.
         folder: The folder of the files.
-        offline: Whether the committed snapshot is up to date, so the server need not be asked.
+        offline: Whether to generate from the committed snapshot, without asking the server.
     """
     words = ["orl-codegen", "generate", *(["--offline"] if offline else []), target]
     if options is not None:

@@ -75,7 +75,7 @@ def _from_git(ref: str, path: str) -> str:
     except subprocess.CalledProcessError as error:
         message = printable(error.stderr.decode("utf-8", "replace").strip())
         raise SnapshotError(
-            f"git has no {place} ({message}). Paths start at the root of the repository unless they begin with ./, as in "
-            "HEAD:./kitchen.json."
+            f"git has no {place} ({message}). Paths start at the root of the repository unless they begin with ./, as "
+            "in HEAD:./kitchen.json."
         ) from None
     return done.stdout.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Rules about which tools there are, what is said about them, and when they are offered."""
+"""Rules about which tools there are, how they are described, and when they are offered."""
 
 from __future__ import annotations
 

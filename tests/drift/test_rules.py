@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+from orl_codegen.drift import rules
 from orl_codegen.drift.comparison.compare import compare_snapshots
 from orl_codegen.drift.rules import RULES
 from tests.drift.cases import Case, cases
@@ -77,3 +81,18 @@ def test_the_catalogue_is_written_in_full() -> None:
         assert rule.id == rule.id.lower() and set(rule.id) <= set("abcdefghijklmnopqrstuvwxyz-")
         for text in (rule.meaning, rule.why, rule.react):
             assert text.endswith(".") and (text[0].isupper() or text[0] == "`"), rule.id
+
+
+def test_every_severity_is_written_beside_its_rule() -> None:
+    """In the catalogue's source, each rule is one call with both severities as literals: no helper hides them."""
+    sources = [path.read_text("utf-8") for path in Path(rules.__file__).parent.glob("about_*.py")]
+    calls = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    written = {
+        ast.literal_eval(call.args[0]): {
+            keyword.arg: ast.literal_eval(keyword.value)
+            for keyword in call.keywords
+            if keyword.arg in ("training", "code")
+        }
+        for call in calls
+    }
+    assert written == {rule.id: {"training": rule.training, "code": rule.code} for rule in RULES.values()}

@@ -62,7 +62,7 @@ TOOLS = (
         code="error",
         sentence="The method of the tool {what} is now called {new}, previously {old}.",
         meaning="The Python name of a tool's method changed, because another tool now competes for it.",
-        why="Code that calls the method calls another tool, or none. The wire name that the model sees stays.",
+        why="Code that calls the method calls another tool, or none. The model sees the wire name, which is unchanged.",
         react="Generate again, and change the callers.",
     ),
     Rule(

@@ -71,7 +71,7 @@ def inspect_environments(
 
     Args:
         environments: What is committed for each.
-        options: CheckOptions to check.
+        options: How to check them.
         progress: Gives each job the display that it reports to.
         orphans: Generated files that belong to no target.
     """

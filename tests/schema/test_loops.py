@@ -1,4 +1,4 @@
-"""Schemas that contain themselves: a reference back is a loop, wherever `allOf` has brought it."""
+"""Schemas that contain themselves: a reference back is a loop, even behind `allOf`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_keywords_beside_a_reference_merge_like_all_of() -> None:
 
 
 def test_a_loop_inside_all_of_is_kept_as_a_fact() -> None:
-    """It cannot be merged, so the model is told the reference."""
+    """It cannot be merged, so the model is shown the reference."""
     schema = _parameter(
         {"$ref": "#/$defs/Node"},
         Node={"properties": {"next": {"allOf": [{"$ref": "#/$defs/Node"}, {"title": "Next", "type": "object"}]}}},

@@ -13,7 +13,7 @@ KEYS = st.text(max_size=6) | st.sampled_from(["", "~", "/", "~1", "~0", "~01", "
 
 @given(KEYS)
 def test_a_key_survives_escaping(key: str) -> None:
-    """What `escape` wrote, `unescape` reads; no slash is left that would part it in two."""
+    """What `escape` wrote, `unescape` reads; no slash is left that would split it in two."""
     assert unescape(escape(key)) == key
     assert "/" not in escape(key)
 

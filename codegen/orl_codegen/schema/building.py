@@ -31,7 +31,7 @@ class Builder:
         self._flattener = Flattener(document)
 
     def build(self, raw: object, pointer: str, around: Around) -> Schema:
-        """The schema that stands at `pointer`, with everything inside it."""
+        """The schema at `pointer`, with everything inside it."""
         if isinstance(raw, bool):
             return Schema(kind="any" if raw else "never", pointer=pointer)
         with self._document.deeper(pointer):

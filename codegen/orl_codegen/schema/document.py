@@ -1,7 +1,7 @@
 """One `input_schema` as a document: what its references lead to, and how much of it may be worked out.
 
-A server can nest schemas without end and make a few references stand for billions of schemas, so whoever walks a
-document asks it for leave: `count` for every schema, `deeper` for every level.
+A server can nest schemas without end, and a few references can expand to billions of schemas, so whoever walks a
+document calls `count` for every schema and `deeper` for every level.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_SCHEMAS = 20_000
 
 
 class Document:
-    """The `input_schema` of a tool. What is wrong with it is raised as `SchemaError`, with the pointer to the place."""
+    """The `input_schema` of a tool. Its faults are raised as `SchemaError`, with the pointer to the place."""
 
     def __init__(self, root: object, tool: str) -> None:
         self._root = root
@@ -61,7 +61,7 @@ class Document:
         return target
 
     def at(self, target: str, pointer: str) -> object:
-        """What stands at the target of a `$ref` at `pointer`."""
+        """What the target of a `$ref` at `pointer` is."""
         try:
             return look_up(self._root, target)
         except LookupError:
@@ -74,7 +74,7 @@ class Document:
         return value
 
     def refuse(self, pointer: str, why: str) -> NoReturn:
-        """Refuse the tool for what stands at `pointer`."""
+        """Refuse the tool because of what is at `pointer`."""
         raise SchemaError(
             f"The tool {printable(self._tool)!r} is refused: at {printable('#' + pointer)!r} of its input_schema, "
             f"{why}. Mend the tool on the server, or leave it out with --allow-partial."

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from orl_codegen.schema.allof import Keywords, merge_all
 from orl_codegen.schema.document import Document
@@ -21,8 +22,8 @@ class Around:
 
     Attributes:
         repeats: How often the schema at a pointer may still appear inside. A schema may not appear inside itself, so
-            it has 0, and a reference back to it is a loop. A definition that was merged into a schema has 1: it may
-            appear inside once more (the `manager` of an employee, which `allOf` makes of a person, is a person, too).
+            it has 0, and a reference back to it is a loop. A definition that was merged into a schema has 1: if an
+            employee is a person and more, by `allOf`, then their `manager` is still shown as a person.
     """
 
     repeats: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -35,17 +36,20 @@ class Around:
         """Whether a reference to `pointer` leads back to a schema around."""
         return self.repeats.get(pointer) == 0
 
-    def with_merged(self, repeats: Mapping[str, int]) -> Around:
-        """What is around the parts of a schema that others were merged into, which had `repeats` around theirs.
+    def with_merged(self, merged: Mapping[str, int]) -> Around:
+        """What is around the parts of a schema that others were merged into.
 
-        Each may repeat once more than it might there; merged for the second time, as often as there.
+        Args:
+            merged: The pointers of those others and of all that was around in them, with their `repeats` there.
         """
-        merged = dict(self.repeats)
-        for pointer, inner in repeats.items():
-            own = self.repeats.get(pointer, inner + 2)
-            if inner < own:
-                merged[pointer] = min(inner + 1, own - 1)
-        return Around(merged)
+        repeats = dict(self.repeats)
+        for pointer, there in merged.items():
+            here = self.repeats.get(pointer)
+            if here is None or here > there + 1:
+                repeats[pointer] = there + 1  # merged for the first time: it may come once more
+            elif here == there + 1:
+                repeats[pointer] = there  # that was once more
+        return Around(repeats)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Flat:
 
     Attributes:
         keywords: The keywords that are left. Where `allOf` is among them, its parts cannot be merged.
-        pointer: Where it stands; that of a definition, if it is nothing but a reference to one.
+        pointer: Where it is in the document; for a plain reference, where the definition is.
         around: The schemas around it.
         loop: The pointer of the schema around that it leads back to, or None.
     """
@@ -80,22 +84,23 @@ class Flattener:
         """Follow `$ref` and `allOf` until the keywords of one schema are left."""
         self._document.count(pointer)
         with self._document.deeper(pointer):
-            flat = Flat(self._keywords(raw, pointer), pointer, around)
-            if "$ref" in flat.keywords:
-                target = self._document.target_of(flat.keywords.pop("$ref"), pointer)
+            keywords = self._keywords(raw, pointer)
+            flat = Flat(_without("$ref", keywords), pointer, around)
+            if "$ref" in keywords:
+                target = self._document.target_of(keywords["$ref"], pointer)
                 if around.loops_to(target):
                     return replace(flat, loop=target)
                 flat = self._follow(flat, target)
             return self._merge_all_of(flat) if "allOf" in flat.keywords else flat
 
-    def _keywords(self, raw: object, pointer: str) -> Keywords:
+    def _keywords(self, raw: object, pointer: str) -> Mapping[str, Any]:
         if isinstance(raw, bool):
             return {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):
             self._document.refuse(pointer, "a schema must be an object, true or false")
         if "allOf" in raw:
             self._document.schemas(raw["allOf"], pointer, "allOf")
-        return dict(raw)
+        return raw
 
     def _follow(self, flat: Flat, target: str) -> Flat:
         """Merge the schema at `target` into the keywords beside the reference to it."""
@@ -103,11 +108,11 @@ class Flattener:
         merged = replace(found, keywords=merge_all([flat.keywords, found.keywords]))
         if not flat.keywords.keys() & STRUCTURE - {"nullable"}:
             return merged
-        # Keywords beside it change the structure: this is no longer the definition.
+        # The keywords beside the reference change the structure, so this is no longer the definition.
         return replace(merged, pointer=flat.pointer, around=found.around.with_merged({found.pointer: 0}))
 
     def _merge_all_of(self, flat: Flat) -> Flat:
-        keywords = {keyword: value for keyword, value in flat.keywords.items() if keyword != "allOf"}
+        keywords = _without("allOf", flat.keywords)
         parts = [
             self.flatten(part, f"{flat.pointer}/allOf/{i}", flat.inside)
             for i, part in enumerate(flat.keywords["allOf"])
@@ -123,8 +128,12 @@ class Flattener:
         return replace(flat, keywords=merged, around=flat.around.with_merged(_followed(parts, flat.pointer)))
 
 
+def _without(name: str, keywords: Mapping[str, Any]) -> Keywords:
+    return {keyword: value for keyword, value in keywords.items() if keyword != name}
+
+
 def _followed(parts: Iterable[Flat], pointer: str) -> dict[str, int]:
-    """What was around in the parts of the `allOf` at `pointer`; the parts themselves are in no place of their own."""
+    """What was around in the parts of an `allOf`, with the least repeats; the parts themselves do not count."""
     least: dict[str, int] = {}
     for part in parts:
         for other, repeats in part.inside.repeats.items():

@@ -43,7 +43,7 @@ class Keyword:
         role: `structure` shapes the tree; a `constraint` decides which values are accepted; an `annotation` does not;
             `bookkeeping` is dropped.
         merge: Makes one value of the two that `allOf` brings together.
-        told: How the model learns of it: from the type, from a clause in words, from the JSON as it stands.
+        told: How the model learns of it: from the Python type, from a clause in words, or from the keyword as JSON.
         limit: How it limits values where it stays with its schema as a fact: as a `lower` limit (greater is narrower),
             as an `upper` one (less is narrower), or in some `other` way; None where it limits nothing, or only shapes
             the tree.
@@ -58,7 +58,7 @@ class Keyword:
 
 # fmt: off
 KEYWORDS = (
-    # What the Python type shows. What the tree cannot hold of `type` and of the combinations stays a fact.
+    # Structure. A `type` that JSON Schema does not know, and a combination that makes no union, stay facts.
     Keyword("$ref",                  "structure",   keep_first,       "by type"),
     Keyword("type",                  "structure",   common_types,     "in words",   "other"),
     Keyword("nullable",              "structure",   if_both,          "by type"),
@@ -74,7 +74,7 @@ KEYWORDS = (
     Keyword("anyOf",                 "structure",   keep_apart,       "as JSON",    "other"),
     Keyword("oneOf",                 "structure",   keep_apart,       "as JSON",    "other"),
 
-    # Limits. An inclusive one stands before its exclusive form.
+    # Limits.
     Keyword("minimum",               "constraint",  greater,          "in words",   "lower"),
     Keyword("exclusiveMinimum",      "constraint",  greater,          "in words",   "lower"),
     Keyword("maximum",               "constraint",  lesser,           "in words",   "upper"),

@@ -1,4 +1,4 @@
-"""JSON pointers: where something stands in a document, as in `/properties/a~1b/items`."""
+"""JSON pointers: the path to a place in a document, such as `/properties/a~1b/items`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ def escape(key: str) -> str:
 
 
 def unescape(part: str) -> str:
-    """The key that a part of a pointer stands for."""
+    """The key that a part of a pointer spells."""
     return part.replace("~1", "/").replace("~0", "~")
 
 
 def join(pointer: str, *keys: str | int) -> str:
-    """The pointer to what stands under `keys`, one inside the other, from `pointer` on."""
+    """The pointer that leads on from `pointer` through `keys`."""
     return "".join([pointer, *(f"/{escape(str(key))}" for key in keys)])
 
 
 def split(pointer: str) -> list[str]:
-    """The keys that lead from the document to where a pointer points."""
+    """The keys that a pointer leads through."""
     return [unescape(part) for part in pointer.split("/")[1:]]
 
 
 def look_up(document: object, pointer: str) -> object:
-    """What stands at a pointer.
+    """What is at a pointer.
 
     Raises:
-        LookupError: Nothing does.
+        LookupError: There is nothing.
     """
     found = document
     for key in split(pointer):

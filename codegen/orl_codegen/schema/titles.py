@@ -1,4 +1,4 @@
-"""Titles: pydantic makes `File Path` of `file_path`, which tells nobody anything."""
+"""Titles: pydantic derives `File Path` from `file_path`, and such a title adds nothing to the key."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import re
 
 
 def loose(text: str) -> str:
-    """A name without case, spaces and punctuation: equal for a key and for the title made of it."""
+    """A name without case, spaces and punctuation: equal for a key and for the title derived from it."""
     return re.sub(r"[\W_]+", "", text).lower()

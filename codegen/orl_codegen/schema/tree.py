@@ -37,7 +37,7 @@ class Schema:
         additional: The schema of properties that are not listed (`never` for `false`); None where the schema has
             none.
         facts: Every other keyword, verbatim: `description`, `default`, `title`, limits, `pattern`, `format`, ...
-        pointer: Where it stands in the input_schema, after following references: schemas with the same pointer are the
+        pointer: Where it is in the input_schema, after following references: schemas with the same pointer are the
             same definition and get the same type.
     """
 

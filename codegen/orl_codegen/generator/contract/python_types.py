@@ -1,6 +1,6 @@
-"""What a schema becomes in Python: which objects get a nested type, which values a `Literal`, and in which order.
+"""What a schema becomes in Python: which objects get a nested type, and which values become a `Literal`.
 
-`type_generator` works it out; nothing here needs datamodel-code-generator, which takes a second to import.
+`type_generator` makes the annotations by these rules.
 """
 
 from __future__ import annotations

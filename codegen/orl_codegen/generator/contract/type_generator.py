@@ -1,7 +1,7 @@
 """The annotations of all parameters, by datamodel-code-generator.
 
 The type generator is given the placeholders of `placeholders` only. Its answer is read back as syntax, name by name,
-and the real names and values are put in here. Anything that is not on the short list below is an error.
+and the real names and values are put in. Anything that is not on the short list in `_Answer.source` is an error.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class _Answer:
         return name or f"tuple[{', '.join(self.bracketed(node) for node in self.fields[placeholder])}]"
 
     def bracketed(self, node: ast.expr) -> str:
-        """An annotation as it stands in brackets, where `get_json_schema` would take a bare None for a class."""
+        """An annotation for use in brackets, where `get_json_schema` would take a bare None for a class."""
         source = self.source(node)
         return "Literal[None]" if source == "None" else source
 

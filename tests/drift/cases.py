@@ -27,10 +27,10 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """The whole table. The two sides of a line are given in the shortest form that says what they differ in.
+    """The whole table. The two sides of a line have the shortest form that shows how they differ.
 
-    `snapshot`: what it says beyond an empty snapshot; `tool`: the spec of one tool, called `act` where it has no name;
-    `parameters`: the properties of that tool, those that end in `!` required; `x`: the schema of its only parameter.
+    `snapshot`: what it says beyond an empty snapshot; `tool`: the spec of one tool, named `act` by default;
+    `parameters`: the properties of that tool, required if they end in `!`; `x`: the schema of its only parameter.
     """
     lines = (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()
     return [_case(json.loads(line)) for line in lines]

@@ -1,4 +1,4 @@
-"""A project with the adapter of a small environment in it, for tests that change what is committed."""
+"""A project that contains the adapter of a small environment, for tests that change what is committed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PANTRY = environment(
 
 @pytest.fixture(scope="session")
 def pantry() -> Iterator[RunningServer]:
-    """A server with two tools that stay as they are."""
+    """A server with two tools that do not change."""
     with running(PANTRY) as server:
         yield server
 

@@ -1,13 +1,14 @@
-"""Reports to print: an ordinary one, and one in which every text of the server attacks whoever prints it."""
+"""Reports to print: an ordinary one, and one in which every text from the server attacks whoever prints it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.comparison.compare import compare
+from orl_codegen.drift.comparison.compare import compare_snapshots
 from orl_codegen.drift.findings import Checked, Comparison, Report
-from orl_codegen.drift.policy import Acceptance, Policy
+from orl_codegen.drift.policy import Policy
 from tests.drift.cases import snapshot
 
 HOSTILE = (
@@ -37,12 +38,12 @@ ORDINARY = (
 
 
 def hostile() -> tuple[Change, ...]:
-    """What changes where a server puts an attack into every text that it can."""
+    """The changes when a server puts an attack into every text that it controls."""
     attack = {"type": "string", "description": HOSTILE, "enum": [HOSTILE, "b"], "default": HOSTILE, "pattern": HOSTILE}
     schema = {"properties": {HOSTILE: attack}, "required": [HOSTILE]}
     old = {"tools": [{"name": HOSTILE, "input_schema": {"properties": {HOSTILE: {"type": "string"}}}}]}
     new = {"tools": [{"name": HOSTILE, "description": HOSTILE, "input_schema": schema}], "splits": [{"name": HOSTILE}]}
-    return compare(snapshot(old), snapshot(new))
+    return compare_snapshots(snapshot(old), snapshot(new))
 
 
 def unreachable() -> Report:

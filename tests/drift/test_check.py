@@ -1,4 +1,4 @@
-"""`check` on committed files: what it tells apart, what it leaves alone, and how quick it is."""
+"""`check` on committed files: what it tells apart, what it ignores, and how fast it is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reseal(project: Path, old: str, new: str) -> None:
 
 
 def restated(project: Path) -> None:
-    """Change the snapshot and its digest, so that it is in order and no longer that of the module."""
+    """Change the snapshot and its digest, so that it is valid but no longer that of the module."""
     path = project / "generated/pantry.json"
     content = json.loads(path.read_text("utf-8"))
     content.pop("digest")
@@ -65,7 +65,7 @@ MISHAPS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_what_is_in_order_is_in_order(project: Path) -> None:
+def test_fresh_files_have_no_drift(project: Path) -> None:
     """Fresh files, offline: status 0, and the three comparisons are named."""
     outcome = orl_codegen("check", "--offline")
     assert outcome.status == 0 and outcome.err == ""
@@ -75,7 +75,7 @@ def test_what_is_in_order_is_in_order(project: Path) -> None:
 
 @pytest.mark.parametrize("rule", MISHAPS)
 def test_each_mishap_of_a_file_is_told_apart(project: Path, rule: str) -> None:
-    """Whatever happens to the committed files, check ends in status 1, says which mishap it was, and writes nothing."""
+    """Whatever happens to the committed files, check gives status 1, says which mishap it was, and writes nothing."""
     MISHAPS[rule](project)
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     outcome = orl_codegen("check", "--offline", "--format", "json")
@@ -90,8 +90,8 @@ def test_every_rule_about_files_has_its_mishap() -> None:
 
 
 @pytest.mark.parametrize("configured", [True, False])
-def test_the_command_that_check_prints_mends_it(project: Path, configured: bool) -> None:
-    """A hand edit is undone by the command that the report ends with, with or without a configuration."""
+def test_the_command_that_check_prints_fixes_it(project: Path, configured: bool) -> None:
+    """The command at the end of the report undoes a hand edit, with or without a configuration."""
     if not configured:
         (project / "pyproject.toml").unlink()
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")
@@ -102,7 +102,7 @@ def test_the_command_that_check_prints_mends_it(project: Path, configured: bool)
 
 
 def test_other_templates_are_another_generator(project: Path) -> None:
-    """Templates that the module was not made with are named as such, and not as an edit by hand."""
+    """Using other templates than the module was made with is reported as such, not as an edit by hand."""
     templates = project / "mine"
     shutil.copytree(rendering.shipped_templates(), templates)
     edit(templates / "module.py.jinja", "class_docstring }}", "class_docstring }}\n    # reviewed")
@@ -112,17 +112,17 @@ def test_other_templates_are_another_generator(project: Path) -> None:
 
 
 def test_templates_that_cannot_be_used_are_an_error(project: Path) -> None:
-    """A folder that is not there, or a template that does not render, is status 2 and no drift, with --diff as well."""
+    """A folder that does not exist, or a template that does not render, is status 2 and not drift, even with --diff."""
     (project / "broken").mkdir()
     (project / "broken/module.py.jinja").write_text("{{ nothing_of_this_name }}")
-    for folder, said in {"nowhere": "is no folder", "broken": "do not render"}.items():
+    for folder, message in {"nowhere": "is no folder", "broken": "do not render"}.items():
         for more in ([], ["--diff"]):
             outcome = orl_codegen("check", "--offline", "--templates", folder, *more)
-            assert outcome.status == 2 and said in outcome.err
+            assert outcome.status == 2 and message in outcome.err
 
 
-def test_a_seal_that_is_only_old_is_no_finding(project: Path) -> None:
-    """Where rendering again gives the very same text, nothing is found, whatever was touched in between."""
+def test_a_file_that_was_only_touched_is_not_a_finding(project: Path) -> None:
+    """If rendering again gives the same text, nothing is found, whatever was touched in between."""
     path = project / "generated/pantry.py"
     text = path.read_text("utf-8")
     path.write_text(text + "\n", "utf-8")
@@ -138,16 +138,16 @@ def test_another_class_name_is_found(project: Path, pantry: RunningServer) -> No
     assert found(orl_codegen("check", "--offline", "--format", "json")) == ["generator-changed"]
 
 
-def test_a_module_that_is_no_text_is_found(project: Path) -> None:
-    """Bytes that are no UTF-8 are an edit like any other, and never a crash."""
+def test_a_module_that_is_not_text_is_found(project: Path) -> None:
+    """Bytes that are not UTF-8 are an edit like any other, and never a crash."""
     path = project / "generated/pantry.py"
     path.write_bytes(path.read_bytes() + b"\xff\n")
     outcome = orl_codegen("check", "--offline", "--format", "json")
     assert outcome.status == 1 and found(outcome) == ["module-modified", "module-type-error"]
 
 
-def test_json_of_others_is_nobodys_snapshot(project: Path) -> None:
-    """Files that happen to lie in the folder, and say `format`, are neither checked nor reported."""
+def test_unrelated_json_is_not_a_snapshot(project: Path) -> None:
+    """Files that happen to be in the folder and have a `format` are neither checked nor reported."""
     for name, text in {"a": '{"format": 1}', "b": "[]", "c": "{", "d": '{"format": 1, "target": 3}'}.items():
         (project / f"generated/{name}.json").write_text(text)
     assert orl_codegen("check", "--offline").status == 0
@@ -156,7 +156,7 @@ def test_json_of_others_is_nobodys_snapshot(project: Path) -> None:
 
 
 def test_paths_in_reports_start_at_the_working_directory(project: Path) -> None:
-    """GitHub needs relative paths, also where the folder of the configuration is an absolute one."""
+    """GitHub needs relative paths, even if the configured folder is absolute."""
     (project / "generated/old.json").write_bytes((project / "generated/pantry.json").read_bytes())
     (project / "generated/pantry.py").unlink()
     report = json.loads(orl_codegen("check", "--offline", "--format", "json").out)
@@ -178,8 +178,8 @@ def test_files_that_will_be_removed_are_called_so(project: Path) -> None:
         assert "To remove the files without a target" in outcome.out and "To write" not in outcome.out
 
 
-def test_a_checkout_with_the_line_ends_of_windows_is_in_order(project: Path) -> None:
-    """What git has turned into CRLF is no edit by hand: check finds nothing, and generate would write nothing."""
+def test_a_checkout_with_windows_line_ends_has_no_drift(project: Path) -> None:
+    """CRLF line ends from git are not a hand edit: check finds nothing, and generate would write nothing."""
     for path in (project / "generated").iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert orl_codegen("check", "--offline").status == 0
@@ -187,14 +187,14 @@ def test_a_checkout_with_the_line_ends_of_windows_is_in_order(project: Path) -> 
 
 
 def test_a_verbose_check_says_why_and_what_to_do(project: Path) -> None:
-    """`-v` adds to each finding why it matters and how to react."""
+    """`-v` adds to each finding why it matters and what to do."""
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")
     assert "What to do:" in orl_codegen("check", "--offline", "-v").out
     assert "What to do:" not in orl_codegen("check", "--offline").out
 
 
 def test_type_check_can_be_asked_for_and_switched_off(project: Path) -> None:
-    """A sealed module is read by mypy only on request; `--no-type-check` leaves the comparison out and says so."""
+    """mypy reads a sealed module only on request; `--no-type-check` leaves the comparison out and says so."""
     assert "checked when it was written" in orl_codegen("check", "--offline").out
     assert "checked when it was written" not in orl_codegen("check", "--offline", "--type-check").out
     assert "switched off" in orl_codegen("check", "--offline", "--no-type-check").out
@@ -203,7 +203,7 @@ def test_type_check_can_be_asked_for_and_switched_off(project: Path) -> None:
 def test_without_configuration_the_snapshots_say_what_to_check(
     generated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a folder and nothing else, every snapshot in it is compared with the target that it names."""
+    """Given only a folder, check compares every snapshot in it with the target that it names."""
     monkeypatch.chdir(tmp_path)
     outcome = orl_codegen("check", "-o", generated)
     assert outcome.status == 0 and outcome.out.count("ok") == 3
@@ -211,7 +211,7 @@ def test_without_configuration_the_snapshots_say_what_to_check(
 
 @pytest.mark.parametrize("rule", ["snapshot-missing", "snapshot-modified", "module-missing", "module-modified"])
 def test_without_configuration_no_mishap_is_overlooked(project: Path, rule: str) -> None:
-    """Files that are damaged or gone are findings too where only a folder is named."""
+    """Damaged and missing files are findings even if only a folder is named."""
     (project / "pyproject.toml").unlink()
     MISHAPS[rule](project)
     outcome = orl_codegen("check", "-o", "generated", "--offline", "--format", "json")
@@ -219,7 +219,7 @@ def test_without_configuration_no_mishap_is_overlooked(project: Path, rule: str)
 
 
 def test_a_target_that_was_never_generated_is_drift(project: Path) -> None:
-    """A configured environment without files is a missing snapshot, and no error."""
+    """A configured environment without files is a missing snapshot, not an error."""
     with (project / "pyproject.toml").open("a") as file:
         file.write('[[tool.orl-codegen.environments]]\ntarget = "http://127.0.0.1:1"\nname = "other"\n')
     outcome = orl_codegen("check", "--offline", "--format", "json")
@@ -227,14 +227,14 @@ def test_a_target_that_was_never_generated_is_drift(project: Path) -> None:
 
 
 def test_nothing_to_check_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder ends in status 2 and says how to begin."""
+    """An empty folder gives status 2 and says how to begin."""
     monkeypatch.chdir(tmp_path)
     outcome = orl_codegen("check", "-o", tmp_path)
     assert outcome.status == 2 and "nothing to check" in outcome.err
 
 
 def test_twenty_environments_cost_no_heavy_import(project: Path, pantry: RunningServer) -> None:
-    """Twenty environments in order are checked offline without rendering, mypy, the SDK or a type generator."""
+    """Twenty unchanged environments are checked offline without rendering, mypy, the SDK or a type generator."""
     taken = snapshot.load((project / "generated/pantry.json").read_text("utf-8"))
     entries = []
     for i in range(20):
@@ -264,7 +264,7 @@ def test_twenty_environments_cost_no_heavy_import(project: Path, pantry: Running
 
 
 def test_no_block_to_accept_is_offered_for_files(project: Path) -> None:
-    """What is wrong with our own files is mended by generating, so the report offers nothing to paste."""
+    """Generating fixes whatever is wrong with generated files, so the report offers nothing to paste."""
     edit(project / "generated/pantry.py", "Find food.", "Find gold.")
     outcome = orl_codegen("check", "--offline")
     assert "[[tool.orl-codegen.accept]]" not in outcome.out and "To write the files again" in outcome.out
@@ -272,7 +272,7 @@ def test_no_block_to_accept_is_offered_for_files(project: Path) -> None:
 
 @pytest.mark.parametrize("rule", ["snapshot-missing", "snapshot-modified"])
 def test_without_a_snapshot_the_environment_was_not_compared(project: Path, rule: str) -> None:
-    """Online, a snapshot that is gone or damaged is status 2: nobody can tell whether the environment changed."""
+    """Online, a missing or damaged snapshot is status 2: it is unknown whether the environment changed."""
     MISHAPS[rule](project)
     outcome = orl_codegen("check", "--format", "json")
     [environment] = json.loads(outcome.out)["environments"]

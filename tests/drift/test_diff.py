@@ -19,7 +19,7 @@ NEW = tool({"description": "Act.", "input_schema": {"properties": {"x": {"type":
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A git repository whose last commit holds the old snapshot, and whose work tree the new one."""
+    """A git repository whose last commit holds the old snapshot and whose work tree holds the new one."""
     monkeypatch.chdir(tmp_path)
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
         monkeypatch.setenv(name, "/dev/null")
@@ -31,7 +31,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_two_files(repository: Path) -> None:
-    """Two paths: status 1 and the finding, or 0 where they say the same."""
+    """Two paths: status 1 and the finding, or 0 if they say the same."""
     (repository / "old.json").write_text(dump(OLD))
     outcome = orl_codegen("diff", "old.json", "act.json", "--format", "json")
     assert outcome.status == 1
@@ -40,14 +40,14 @@ def test_two_files(repository: Path) -> None:
 
 
 def test_a_commit_and_a_file(repository: Path) -> None:
-    """`<git ref>:<path>` is read from git, in a folder below the root too where the path begins with `./`."""
+    """`<git ref>:<path>` is read from git, and relative to the working directory if the path begins with `./`."""
     assert orl_codegen("diff", "HEAD:act.json", "act.json").status == 1
     assert orl_codegen("diff", "HEAD:./act.json", "HEAD:act.json").status == 0
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "github", "markdown", "sarif", "junit"])
 def test_every_format(repository: Path, format_: str) -> None:
-    """All formats of check are those of diff, with the same status."""
+    """diff has all the formats of check, with the same status."""
     outcome = orl_codegen("diff", "HEAD:act.json", "act.json", "--format", format_)
     assert outcome.status == 1 and "type-changed" in outcome.out
 
@@ -64,7 +64,7 @@ def test_every_format(repository: Path, format_: str) -> None:
     ],
 )
 def test_what_cannot_be_read_is_an_error(repository: Path, place: str) -> None:
-    """A file or a commit that is not there ends in status 2 with one paragraph; nothing else happens."""
+    """A file or a commit that does not exist gives status 2 and one paragraph; nothing else happens."""
     outcome = orl_codegen("diff", "--", place, "act.json")
     assert outcome.status == 2 and len(outcome.err.strip().splitlines()) == 1
     assert not (repository / "x").exists()
@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_an_error(repository: Path, place: str) -> None:
     ],
 )
 def test_a_snapshot_of_the_wrong_shape_is_an_error(repository: Path, wrong: dict[str, Any]) -> None:
-    """A digest says nothing of shapes: a file that was made by something else is named, and nothing breaks on it."""
+    """A digest says nothing about shapes: a file with a valid digest and the wrong shape is an error, not a crash."""
     content = {**json.loads(dump(OLD)), **wrong}
     whole = {key: value for key, value in content.items() if key not in ("format", "digest")}
     (repository / "odd.json").write_text(json.dumps({"format": 1, "digest": _digest(whole), **whole}))

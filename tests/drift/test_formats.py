@@ -1,4 +1,4 @@
-"""Every format says the same findings, is valid, and lets no text of a server out of its place."""
+"""Every format says the same findings, is valid, and contains what a server says in its place."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
+from orl_codegen.cli.check import check
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats import FORMATS
-from orl_codegen.drift.policy import Acceptance, read_acceptances
+from orl_codegen.drift.policy_tables import read_acceptances
 from tests.drift.reports import ORDINARY, hostile, report, unreachable
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +37,15 @@ REPORTS = [
 ]
 
 
+def test_the_command_line_offers_every_format() -> None:
+    """`--format` offers exactly the formats that exist, although the command line does not import them to say so."""
+    [option] = [parameter for parameter in check.params if parameter.name == "format_"]
+    assert isinstance(option.type, click.Choice) and [*option.type.choices] == [*FORMATS]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_control_character_gets_out(name: str) -> None:
-    """Nothing that a terminal or a log could obey, and no bidirectional text, is printed in any format."""
+    """No format prints bidirectional text, or anything that a terminal or a log would obey."""
     printed = click.unstyle(FORMATS[name](report(hostile())))
     odd = {character for character in printed if unicodedata.category(character)[0] == "C"} - {"\n", "\u200b"}
     assert len(report(hostile()).findings) > 5
@@ -46,13 +54,13 @@ def test_no_control_character_gets_out(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_without_findings_prints(name: str) -> None:
-    """Where nothing was found, each format still prints something that says so."""
+    """If nothing was found, each format still prints something that says so."""
     assert FORMATS[name](report(())).strip()
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_could_not_be_compared_is_never_no_drift(name: str) -> None:
-    """A server that could not be reached is said so in every format."""
+    """Every format says that a server could not be reached."""
     printed = FORMATS[name](unreachable())
     assert "not be reached" in printed or "not be compared" in printed
     assert "no drift" not in printed.lower()
@@ -60,13 +68,13 @@ def test_what_could_not_be_compared_is_never_no_drift(name: str) -> None:
 
 @pytest.mark.parametrize(("found", "green"), [(report(()), True), (report(ORDINARY), False), (unreachable(), False)])
 def test_only_status_0_closes_in_green(found: Report, green: bool) -> None:
-    """The closing line is green where nothing fails, and not where something could not be compared."""
+    """The closing line is green if nothing fails, but not if something could not be compared."""
     summary = f"{found.summary[:1].upper()}{found.summary[1:]}."
     assert (click.style(summary, fg="green", bold=True) in FORMATS["text"](found)) is green
 
 
 def test_text_ends_with_what_to_do() -> None:
-    """The text ends with a block that, pasted into pyproject.toml, accepts what fails, and with the command."""
+    """The text ends with a block that accepts what fails once it is in pyproject.toml, and with the command."""
     found = report(ORDINARY)
     assert click.unstyle(FORMATS["text"](found)).endswith("    orl-codegen generate demo:Kitchen\n")
     assert not report(ORDINARY, pasted(found)).failed
@@ -78,7 +86,7 @@ def test_the_block_to_paste_survives_hostile_names() -> None:
 
 
 def pasted(found: Report) -> tuple[Acceptance, ...]:
-    """What the block says that the text of a report gives to paste."""
+    """What the block of a text report accepts, once it is pasted."""
     text = click.unstyle(FORMATS["text"](found))
     block = text[text.index("[[tool.orl-codegen.accept]]") : text.index("To write the files again")]
     return read_acceptances(tomllib.loads(block)["tool"]["orl-codegen"]["accept"])
@@ -114,7 +122,7 @@ def test_json_says_everything_about_a_finding() -> None:
 
 
 def test_github_annotates_the_line_of_the_method() -> None:
-    """An annotation stands on the line of the tool's method; what concerns the environment stands on the class."""
+    """An annotation is on the line of the tool's method; one about the environment is on the line of the class."""
     lines = FORMATS["github"](report(ORDINARY)).splitlines()
     assert lines[0] == (
         "::error file=generated/kitchen.py,line=42,title=param-became-required::"
@@ -124,13 +132,13 @@ def test_github_annotates_the_line_of_the_method() -> None:
 
 
 def test_github_takes_no_command_from_a_server() -> None:
-    """Each line is one annotation of ours: server text neither ends one nor begins another."""
+    """Each line is one annotation: server text neither ends one nor begins another."""
     for line in FORMATS["github"](report(hostile())).splitlines()[:-1]:
         assert re.fullmatch(r"::(error|warning|notice) file=[\w/.]+,line=\d+,title=[a-z-]+::[^\r\n]+", line)
 
 
 def test_markdown_is_a_table_and_nothing_else() -> None:
-    """Rendered, a hostile report has no link, no HTML, no emphasis and no mention: only our table and code."""
+    """Rendered, a hostile report has no link, no HTML, no emphasis and no mention: only the table and code."""
     html = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(FORMATS["markdown"](report(hostile())))
     outside_code = re.sub(r"<code>.*?</code>", "", html, flags=re.DOTALL)
     assert set(re.findall(r"<(\w+)", html)) <= {
@@ -157,7 +165,7 @@ def test_a_failed_comparison_is_code_in_markdown() -> None:
 
 
 def test_no_text_of_a_server_holds_a_backtick() -> None:
-    """Backticks in names and values are replaced, so that those in a message are ours and come in pairs."""
+    """Backticks in names and values are replaced, so those in a message are all markup, in pairs."""
     for finding in report(hostile()).findings:
         inside = finding.message.split("`")[1::2]
         assert finding.message.count("`") == 2 * len(inside)
@@ -165,7 +173,7 @@ def test_no_text_of_a_server_holds_a_backtick() -> None:
 
 
 def test_markdown_fits_into_a_comment() -> None:
-    """However much was found, the comment is short enough for GitHub and says that there is more."""
+    """However much was found, the comment is short enough for GitHub and says if there is more."""
     many = [ORDINARY[1].__class__("tool-removed", f"tool-{i}" * 20, "", "x" * 50) for i in range(2000)]
     comment = FORMATS["markdown"](report(many))
     assert len(comment) < 65_536 and "see the log" in comment
@@ -282,12 +290,12 @@ SARIF = {
         },
     },
 }
-"""The parts of the SARIF 2.1.0 schema that a report of ours has anything to do with, in our words."""
+"""The parts of the SARIF 2.1.0 schema that a report uses, restated."""
 
 
 @pytest.mark.parametrize("found", REPORTS)
 def test_sarif_is_valid(found: Any) -> None:
-    """SARIF follows the 2.1.0 schema in all that it uses, and each result names its rule by id and by index."""
+    """SARIF follows the 2.1.0 schema in everything that it uses, and each result names its rule by id and by index."""
     log = json.loads(FORMATS["sarif"](found))
     jsonschema.validate(log, SARIF)
     rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
@@ -318,7 +326,7 @@ JUNIT = {
 
 @pytest.mark.parametrize("found", REPORTS)
 def test_junit_is_valid(found: Any) -> None:
-    """JUnit XML is well-formed, has only elements and attributes of the schema, and counts its cases right."""
+    """JUnit XML is well-formed, has only elements and attributes of the schema, and has the right counts."""
     root = ElementTree.fromstring(FORMATS["junit"](found).encode())
     for element in root.iter():
         attributes, children = JUNIT[element.tag]
@@ -333,7 +341,7 @@ def test_junit_is_valid(found: Any) -> None:
 
 
 def test_junit_fails_a_comparison_by_what_counts() -> None:
-    """A comparison fails where a finding is grave enough; milder and accepted ones stand in its output."""
+    """A comparison fails if a finding is severe enough; milder and accepted ones are in its output."""
     root = ElementTree.fromstring(FORMATS["junit"](report(ORDINARY, ACCEPTED)).encode())
     case = root.findall("testsuite/testcase")[1]
     assert "became required" in (case.findtext("failure") or "")

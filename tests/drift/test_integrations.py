@@ -1,4 +1,4 @@
-"""The pre-commit hook, the GitHub Action and the workflow of the README say what the command line understands."""
+"""The pre-commit hook, the GitHub Action and the workflow in the README agree with the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def workflow() -> Any:
     return yaml.safe_load(text)
 
 
-def test_the_hook_runs_a_command_that_there_is() -> None:
+def test_the_hook_runs_a_command_that_exists() -> None:
     """The pre-commit hook is the offline check of the whole project."""
     [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert hook["entry"].split() == ["orl-codegen", "check", "--offline"] and hook["pass_filenames"] is False
@@ -40,8 +40,8 @@ def test_no_expression_is_pasted_into_a_script(steps: list[dict[str, Any]]) -> N
     assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
 
 
-def test_the_workflow_uses_inputs_and_outputs_that_there_are() -> None:
-    """What the README's workflow takes from the action, the action gives."""
+def test_the_workflow_uses_inputs_and_outputs_that_exist() -> None:
+    """The action has every input and output that the README's workflow uses."""
     steps = workflow()["jobs"]["check"]["steps"]
     [action] = [step for step in steps if step.get("id") == "drift"]
     assert action["uses"].split("@")[0].endswith("/.github/actions/check")

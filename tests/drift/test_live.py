@@ -1,4 +1,4 @@
-"""`check` against live servers: a change is seen, and a server that cannot be asked is never "no drift"."""
+"""`check` against live servers: a change is found, and a server that cannot be asked is never "no drift"."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_check_follows_a_running_environment(project: Path) -> None:
 
 
 def test_the_code_profile_lets_new_optional_things_pass(project: Path) -> None:
-    """A new tool breaks no caller, so it fails a training run's check and not that of code."""
+    """A new tool breaks no caller, so it fails the check of a training run but not that of code."""
     tools = [spec("find-food", query={"type": "string"})]
     with running(environment(tools, name="Pantry")) as server:
         configure(project, server.url)
@@ -72,7 +72,7 @@ def test_severities_and_acceptances_of_the_configuration_count(project: Path) ->
 
 
 def test_an_acceptance_that_covers_nothing_is_named(project: Path, pantry: Any) -> None:
-    """What no finding needs any more is named, and fails nothing; after a partial check nobody can tell."""
+    """An acceptance that no finding needs any more is named but fails nothing; after a partial check it is unknown."""
     accept = '[[tool.orl-codegen.accept]]\nrule = "tool-removed"\ntool = "boil"\npath = ""\nreason = "too hot"'
     configure(project, pantry.url, accept)
     outcome = orl_codegen("check")
@@ -86,7 +86,7 @@ def test_an_acceptance_that_covers_nothing_is_named(project: Path, pantry: Any) 
 
 
 def test_task_tools_are_probed_as_the_snapshot_was(project: Path) -> None:
-    """A snapshot of several tasks is compared with the same tasks, so that no tool seems to have gone."""
+    """A snapshot of several tasks is compared with the same tasks, so that no tool seems to be missing."""
     extra = {2: [spec("bake", hours={"type": "integer"})]}
     with running(environment([spec("cook")], name="Pantry", task_tools=extra)) as server:
         configure(project, server.url)
@@ -102,7 +102,7 @@ ANSWERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", ["HTML", "nothing", "a refused connection"])
 def test_a_server_that_cannot_be_asked_is_an_error(project: Path, kind: str) -> None:
-    """HTML, silence and a dead port end in status 2 within the timeout, with one paragraph and no "no drift"."""
+    """HTML, silence and a dead port give status 2 within the timeout, with one paragraph and no "no drift"."""
     if kind == "a refused connection":
         assert_unreachable(project, dead_url())
     else:
@@ -111,7 +111,7 @@ def test_a_server_that_cannot_be_asked_is_an_error(project: Path, kind: str) -> 
 
 
 def assert_unreachable(project: Path, url: str) -> None:
-    """Check ends in 2 for a committed environment whose server is now at `url`."""
+    """Check gives status 2 for a committed environment whose server is now at `url`."""
     configure(project, url)
     began = time.monotonic()
     outcome = orl_codegen("check", "--timeout", "2")
@@ -121,8 +121,8 @@ def assert_unreachable(project: Path, url: str) -> None:
     assert "no drift" not in outcome.out.lower() and "Traceback" not in outcome.err
 
 
-def test_the_others_are_checked_all_the_same(project: Path, pantry: Any) -> None:
-    """One server that is down does not hide what is found elsewhere; the status is 2 all the same."""
+def test_a_dead_server_does_not_stop_the_other_checks(project: Path, pantry: Any) -> None:
+    """One server that is down does not hide what is found elsewhere, but the status is 2."""
     (project / "generated/other.json").write_bytes((project / "generated/pantry.json").read_bytes())
     (project / "generated/other.py").write_bytes((project / "generated/pantry.py").read_bytes())
     with (project / "pyproject.toml").open("a") as file:
@@ -133,8 +133,8 @@ def test_the_others_are_checked_all_the_same(project: Path, pantry: Any) -> None
     assert outcomes == [["same", "same", "same"], ["same", "failed", "same"]]
 
 
-def test_options_count_where_only_a_folder_is_named(project: Path) -> None:
-    """Without TARGET and configured environments, the command line and the project's defaults hold for every file."""
+def test_options_count_if_only_a_folder_is_named(project: Path) -> None:
+    """Without TARGETs and configured environments, the command line and the project's defaults apply to every file."""
     with serving_application(hanging()) as server:
         path = project / "generated/pantry.json"
         path.write_text(dump(replace(load(path.read_text("utf-8")), target=server.url)), "utf-8")

@@ -1,4 +1,4 @@
-"""The catalogue in print is current."""
+"""The printed catalogue is up to date."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_format_lists_every_rule(format_: str) -> None:
     assert [rule for rule in RULES if rule not in click.unstyle(outcome.out)] == []
 
 
-def test_the_json_says_everything() -> None:
+def test_the_json_is_complete() -> None:
     """In JSON a rule has its id, its category, both severities, and three texts."""
     for entry in json.loads(orl_codegen("rules", "--format", "json").out):
         rule = RULES[entry["id"]]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from orl_codegen.drift.change import Change
-from orl_codegen.drift.policy import Policy, read_acceptances, read_severities
+from orl_codegen.drift.policy import DEFAULT_FAIL_ON, DEFAULT_PROFILE, Policy
+from orl_codegen.drift.policy_tables import read_acceptances, read_severities
 from orl_codegen.errors import ConfigError
+from tests.support.cli import orl_codegen
 
 CHANGE = Change("tool-description-changed", "search", "/description", "Find.", "Find recipes.")
 
@@ -22,7 +24,7 @@ def accepted(entry: dict[str, Any], today: str = "2026-11-29") -> bool:
 
 
 def test_a_place_is_accepted_whatever_changes_there() -> None:
-    """Rule, tool and path accept what the rule says of that place, and of no other."""
+    """Rule, tool and path accept what the rule reports at that place, and at no other."""
     entry = {"rule": CHANGE.rule, "tool": "search", "path": "/description", "reason": "fine"}
     assert accepted(entry)
     assert not accepted({**entry, "tool": "cook"})
@@ -31,13 +33,13 @@ def test_a_place_is_accepted_whatever_changes_there() -> None:
 
 
 def test_a_fingerprint_accepts_one_change() -> None:
-    """A fingerprint names the old and the new value too, so the next change of the place is a finding again."""
+    """A fingerprint covers the old and the new value too, so the next change at the same place is a finding again."""
     assert accepted({"fingerprint": CHANGE.fingerprint, "reason": "fine"})
     assert not accepted({"fingerprint": "0" * 12, "reason": "fine"})
 
 
 def test_an_acceptance_may_be_for_one_environment() -> None:
-    """With `environment` an entry holds there alone, by place and by fingerprint; without it, everywhere."""
+    """With `environment` an entry holds only there, by place and by fingerprint; without it, everywhere."""
     for entry in (
         {"rule": CHANGE.rule, "tool": "search", "path": "/description", "reason": "fine"},
         {"fingerprint": CHANGE.fingerprint, "reason": "fine"},
@@ -60,14 +62,14 @@ def test_an_acceptance_ends_with_its_last_day() -> None:
 
 
 def test_findings_about_files_cannot_be_accepted() -> None:
-    """A fingerprint of a finding about files accepts nothing: the next hand edit of the file would have the same."""
+    """A fingerprint of a finding about files accepts nothing: the next hand edit of the file has the same one."""
     edited = Change("module-modified", None, "/pantry.py")
     policy = Policy(accepted=read_acceptances([{"fingerprint": edited.fingerprint, "reason": "fine"}]))
     [finding] = policy.judge([edited], "kitchen", "pantry.py", {})
     assert finding.accepted is None
 
 
-def test_off_is_no_finding() -> None:
+def test_a_rule_that_is_off_finds_nothing() -> None:
     """A rule that is off finds nothing, and every other severity may be chosen for it."""
     assert Policy(severities=read_severities({CHANGE.rule: "off"})).judge([CHANGE], "kitchen", "a.py", {}) == ()
     [finding] = Policy(severities=read_severities({CHANGE.rule: "error"})).judge([CHANGE], "kitchen", "a.py", {})
@@ -75,7 +77,7 @@ def test_off_is_no_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ({"fingerprint": "0" * 12}, "reason"),
         ({"fingerprint": "0" * 12, "reason": " "}, "reason"),
@@ -83,21 +85,28 @@ def test_off_is_no_finding() -> None:
         ({"rule": "tool-removed", "reason": "fine"}, "name the change"),
         ({"rule": "tool-remove", "path": "", "reason": "fine"}, "Did you mean tool-removed?"),
         ({"fingerprint": "0" * 12, "reason": "fine", "expire": "2026-11-30"}, "Did you mean expires?"),
-        ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "no date"),
+        ({"fingerprint": "0" * 12, "reason": "fine", "expires": "soon"}, "not a date"),
         ({"fingerprint": 12, "reason": "fine"}, "text"),
         ({"fingerprint": "", "reason": "fine"}, "twelve hex digits"),
         ({"rule": "snapshot-missing", "path": "/pantry.json", "reason": "fine"}, "Generate it"),
         ("everything", "list of tables"),
     ],
 )
-def test_a_mistake_in_the_accept_list_is_an_error(entry: Any, said: str) -> None:
-    """An entry that cannot be meant is refused, and the message says what is wrong with it."""
-    with pytest.raises(ConfigError, match=said.replace("?", r"\?")):
+def test_a_mistake_in_the_accept_list_is_an_error(entry: Any, message: str) -> None:
+    """An invalid entry is refused, and the message says what is wrong with it."""
+    with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
         read_acceptances([entry])
 
 
 @pytest.mark.parametrize("table", [{"tool-removed": "fatal"}, {"tool-gone": "off"}, {"snapshot-missing": "off"}, []])
 def test_a_mistake_in_the_severities_is_an_error(table: Any) -> None:
-    """A severity or a rule that does not exist is refused, and so is to look away from our own files."""
+    """A severity or a rule that does not exist is refused, and so is switching off a rule about files."""
     with pytest.raises(ConfigError):
         read_severities(table)
+
+
+@pytest.mark.parametrize("command", ["check", "diff"])
+def test_the_help_states_the_defaults(command: str) -> None:
+    """The help takes the default profile and the default limit from the policy."""
+    help_text = " ".join(orl_codegen(command, "--help").out.split())
+    assert f"[default: {DEFAULT_PROFILE}]" in help_text and f"[default: {DEFAULT_FAIL_ON}]" in help_text

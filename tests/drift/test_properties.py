@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from orl_codegen.drift.comparison.compare import compare
+from orl_codegen.drift.comparison.compare import compare_snapshots
 from orl_codegen.drift.policy import Policy
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.contract.contract import build
@@ -61,9 +61,9 @@ def edits(draw: st.DrawFn) -> tuple[Snapshot, Snapshot]:
 
 
 def changes_of(old: Snapshot, new: Snapshot) -> Any:
-    """The changes; specs that are refused, rightly, are no examples."""
+    """The changes; specs that are rightly refused do not count as examples."""
     try:
-        return compare(old, new)
+        return compare_snapshots(old, new)
     except SchemaError:
         assume(False)
 
@@ -71,7 +71,7 @@ def changes_of(old: Snapshot, new: Snapshot) -> Any:
 @thorough
 @given(specs.tool_specs())
 def test_the_same_tools_are_no_change(tools: list[dict[str, Any]]) -> None:
-    """Tools compared with an equal copy, listed in another order, have no finding."""
+    """Tools compared with an equal copy in another order have no findings."""
     old = snapshot({"tools": tools})
     new = replace(old, tools=tuple(copy.deepcopy(tools)[::-1]), target="http://127.0.0.1:2")
     assert [change.rule for change in changes_of(old, new)] == ["target-changed"]
@@ -79,7 +79,7 @@ def test_the_same_tools_are_no_change(tools: list[dict[str, Any]]) -> None:
 
 @thorough
 @given(edits())
-def test_every_finding_is_single_and_printable(pair: tuple[Snapshot, Snapshot]) -> None:
+def test_every_finding_is_unique_and_printable(pair: tuple[Snapshot, Snapshot]) -> None:
     """No change is reported twice, every message is one line that is safe to print, and values are JSON."""
     changes = changes_of(*pair)
     assert len({change.fingerprint for change in changes}) == len(changes)
@@ -91,7 +91,7 @@ def test_every_finding_is_single_and_printable(pair: tuple[Snapshot, Snapshot]) 
 @thorough
 @given(edits())
 def test_a_change_of_what_the_model_sees_is_found(pair: tuple[Snapshot, Snapshot]) -> None:
-    """Where the text, a type or the requiredness of a tool's method differs, there is a finding about that tool."""
+    """If the text, a type or the requiredness of a tool's method differs, there is a finding about that tool."""
     changes = changes_of(*pair)
     old, new = ({tool.wire_name: tool for tool in build(side).tools} for side in pair)
     for name in old.keys() & new.keys():
@@ -104,8 +104,8 @@ def test_a_change_of_what_the_model_sees_is_found(pair: tuple[Snapshot, Snapshot
 
 @thorough
 @given(edits())
-def test_what_was_done_can_be_undone(pair: tuple[Snapshot, Snapshot]) -> None:
-    """With old and new changed about, each finding becomes its mirror: added is removed, narrower is wider."""
+def test_every_finding_has_its_mirror(pair: tuple[Snapshot, Snapshot]) -> None:
+    """With old and new swapped, each finding becomes its mirror: added is removed, narrower is wider."""
     there, back = changes_of(*pair), changes_of(*reversed(pair))
     assert Counter(map(mirrored, (change.rule for change in there))) == Counter(
         map(directed, (change.rule for change in back))
@@ -113,12 +113,12 @@ def test_what_was_done_can_be_undone(pair: tuple[Snapshot, Snapshot]) -> None:
 
 
 def directed(rule: str) -> str:
-    """A rule without what its mirror does not tell apart."""
+    """A rule without the part that its mirror does not have."""
     return rule.replace("param-added-required", "param-added").replace("param-added-optional", "param-added")
 
 
 def mirrored(rule: str) -> str:
-    """What a rule becomes when old and new change places."""
+    """What a rule becomes when old and new are swapped."""
     pairs = {**{b: a for a, b in MIRROR.items()}, **MIRROR, "removed": "added"}
     rule = directed(rule)
     ending = next((ending for ending in pairs if rule.endswith(f"-{ending}")), None)

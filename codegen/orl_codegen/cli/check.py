@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from orl_codegen.cli.arguments import Selection, environment_options, select
-from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
+from orl_codegen.drift.policy import DEFAULT_FAIL_ON, DEFAULT_PROFILE, Policy
+from orl_codegen.drift.rules import PROFILES, SEVERITIES, Profile, Severity
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.config import Config
 
 if TYPE_CHECKING:
     from orl_codegen.drift.committed import Committed
     from orl_codegen.drift.findings import Report
-    from orl_codegen.drift.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+FAILING = SEVERITIES[: SEVERITIES.index("off")]
+"""The severities that can fail a check."""
 
 
 def report_options(command: Command) -> Command:
@@ -35,17 +38,19 @@ _REPORT_OPTIONS = [
         "format_",
         type=click.Choice(["text", "json", "github", "markdown", "sarif", "junit"]),
         default="text",
-        help="How the report is printed.  [default: text]",
+        show_default=True,
+        help="How the report is printed.",
     ),
     click.option(
         "--profile",
-        type=click.Choice(["training", "code"]),
-        help="Whose severities count: a training run's, or those of code that calls the adapter.  [default: training]",
+        type=click.Choice(PROFILES),
+        help="Whose severities count: those of a training run, or of code that calls the adapter.  "
+        f"[default: {DEFAULT_PROFILE}]",
     ),
     click.option(
         "--fail-on",
-        type=click.Choice(["error", "warning", "info"]),
-        help="The mildest severity that ends in exit status 1.  [default: warning]",
+        type=click.Choice(FAILING),
+        help=f"The mildest severity that gives exit status 1.  [default: {DEFAULT_FAIL_ON}]",
     ),
 ]
 
@@ -53,11 +58,11 @@ _REPORT_OPTIONS = [
 @click.command()
 @environment_options
 @report_options
-@click.option("--offline", is_flag=True, help="Leave the live environments out; no network.")
+@click.option("--offline", is_flag=True, help="Do not ask the live environments; no network.")
 @click.option("--diff", "show_diff", is_flag=True, help="Add the unified diff of each module that would change.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, and no text where nothing was found.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell why each finding matters and what to do.")
-@click.option("--dry-run", is_flag=True, hidden=True)  # for those who share options with generate: check never writes
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and no text if nothing was found.")
+@click.option("-v", "--verbose", is_flag=True, help="Say why each finding matters and what to do.")
+@click.option("--dry-run", is_flag=True, hidden=True)  # accepted because generate has it; check never writes
 def check(
     format_: str,
     profile: Profile | None,
@@ -75,11 +80,11 @@ def check(
     output folder. Nothing is written. Exit status 0: no drift; 1: drift; 2: a comparison could not be made.
     """
     from orl_codegen.cli.display import display
-    from orl_codegen.drift.inspection import How, inspect
+    from orl_codegen.drift.inspection import CheckOptions, inspect_environments
 
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=False, **given)
     severity, policy = settings(selection.config, profile, fail_on)
-    how = How(
+    options = CheckOptions(
         policy=policy,
         fail_on=severity,
         offline=offline,
@@ -91,7 +96,7 @@ def check(
     )
     environments, orphans = _committed(selection)
     with display(quiet or offline) as shown:
-        report = inspect(environments, how, shown.of, orphans)
+        report = inspect_environments(environments, options, shown.of, orphans)
     for failure in report.failures:
         click.echo(f"orl-codegen: {failure}", err=True)
     if not quiet or report.findings or report.failures or format_ != "text":
@@ -100,42 +105,41 @@ def check(
 
 
 def print_report(report: Report, format_: str) -> None:
-    """Print a report, in colours on a terminal whose user has nothing against them."""
+    """Print a report, in colours on a terminal unless NO_COLOR is set."""
     from orl_codegen.drift.formats import FORMATS
 
     click.echo(FORMATS[format_](report), nl=False, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def settings(config: Config, profile: Profile | None, fail_on: Severity | None) -> tuple[Severity, Policy]:
-    """What fails, and how changes are weighed: the command line on top of the configuration.
+    """What fails, and how changes are weighed: the command line, then the configuration, then the defaults.
 
     Raises:
-        ConfigError: The configuration holds a severity, a rule or an acceptance that cannot be meant.
+        ConfigError: A severity, rule or acceptance in the configuration is invalid.
     """
-    from orl_codegen.drift.policy import Policy, read_acceptances, read_choice, read_severities
+    from orl_codegen.drift.policy_tables import read_acceptances, read_choice, read_severities
 
-    profiles: tuple[Profile, ...] = ("training", "code")
-    said = config.check
+    configured = config.check
     policy = Policy(
-        profile=profile or read_choice("profile", said.get("profile", "training"), profiles),
-        severities=read_severities(said.get("severity", {})),
-        accepted=read_acceptances(said.get("accept", [])),
+        profile=profile or read_choice("profile", configured.get("profile", DEFAULT_PROFILE), PROFILES),
+        severities=read_severities(configured.get("severity", {})),
+        accepted=read_acceptances(configured.get("accept", [])),
     )
-    return fail_on or read_choice("fail-on", said.get("fail-on", "warning"), SEVERITIES[:3]), policy
+    return fail_on or read_choice("fail-on", configured.get("fail-on", DEFAULT_FAIL_ON), FAILING), policy
 
 
 def _committed(selection: Selection) -> tuple[tuple[Committed, ...], list[Path]]:
-    """The environments, and the files of ours that belong to none of them."""
-    from orl_codegen.drift.committed import find, find_all
+    """The environments, and the generated files that belong to none of them."""
+    from orl_codegen.drift.committed import find_all_committed, find_committed
     from orl_codegen.generator.output import writing
 
     if selection.jobs:
-        environments = find(selection.jobs, selection.folder)
+        environments = find_committed(selection.jobs, selection.folder)
         if not selection.whole:
             return environments, []
         slugs = [environment.slug for environment in environments if environment.slug]
         return environments, [change.path for change in writing.unclaimed(selection.folder, slugs)]
-    environments = find_all(selection.folder, selection.defaults)
+    environments = find_all_committed(selection.folder, selection.defaults)
     if not environments:
         raise UsageError(
             f"There is nothing to check: no TARGET, no environments in [tool.orl-codegen] of pyproject.toml, and no "

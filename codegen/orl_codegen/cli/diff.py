@@ -13,18 +13,18 @@ from orl_codegen.drift.rules import Profile, Severity
 @click.argument("new")
 @report_options
 def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Severity | None) -> int:
-    """Compare two snapshots, each the path of a file or `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
+    """Compare two snapshots, each given as a file path or as `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
 
     Exit status 0: no drift; 1: drift; 2: a snapshot could not be read.
     """
-    from orl_codegen.drift.comparison.compare import compare
+    from orl_codegen.drift.comparison.compare import compare_snapshots
     from orl_codegen.drift.findings import Checked, Comparison, Report
     from orl_codegen.drift.sources import read_snapshot
     from orl_codegen.generator.config import find_config
 
     severity, policy = settings(find_config(), profile, fail_on)
     before, after = read_snapshot(old), read_snapshot(new)
-    changes = compare(before.snapshot, after.snapshot)
+    changes = compare_snapshots(before.snapshot, after.snapshot)
     findings = policy.judge(changes, after.slug, after.shown, after.lines)
     comparison = Comparison("old ↔ new", "different" if findings else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)

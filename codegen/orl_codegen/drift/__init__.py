@@ -2,6 +2,6 @@
 
     (Snapshot, Snapshot) → Changes → Findings → Report → text
 
-`compare` tells what changed, `rules` says what a change means, `judge` weighs it (profile, overrides, accept list), and
-`formats` prints it. `inspection` looks at files and servers for the `check` command. Nothing here writes a file.
+`comparison` finds what changed, `rules` says what a change means, `policy` weighs it (profile, overrides, accept list),
+and `formats` prints it. `inspection` looks at files and servers for the `check` command. Nothing here writes a file.
 """

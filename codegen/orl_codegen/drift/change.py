@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import printable
-from orl_codegen.schema.expansion import escape
 from orl_codegen.schema.json_values import canonical
+from orl_codegen.schema.pointer import escape, split, unescape
 
 _EXCERPT = 80
-"""How many characters of an old or a new value a message shows."""
+"""How many characters of an old or new value a message shows."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Change:
 
     Attributes:
         rule: Id of the rule that names it.
-        tool: Wire name of the tool; None where the environment or a file changed.
-        path: JSON pointer into the tool's spec, or into the snapshot where `tool` is None. References are resolved, so
-            it leads through the definition at the place of use.
-        old: The old value as JSON; None where there was none.
-        new: The new value as JSON; None where there is none.
+        tool: Wire name of the tool; None if the environment or a file changed.
+        path: JSON pointer into the tool's spec, or into the snapshot if `tool` is None. References are resolved, so it
+            leads through a definition at the place where it is used.
+        old: The old value as JSON; None if there was none.
+        new: The new value as JSON; None if there is none.
     """
 
     rule: str
@@ -37,7 +37,7 @@ class Change:
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hex digits that name this change on every machine, whatever else changed."""
+        """Twelve hex digits that identify this change on every machine, whatever else changed."""
         text = canonical([self.rule, self.tool, self.path, self.old, self.new])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -45,30 +45,38 @@ class Change:
     def what(self) -> str:
         """What changed, as a person would call it: `filters.cuisine` of `search`."""
         if self.tool is None:
-            return quoted(self._key)
+            return quoted(self._place.key)
         inside = spoken(self.path)
         return f"{quoted(inside)} of {quoted(self.tool)}" if inside else quoted(self.tool)
 
     @property
-    def _key(self) -> str:
-        return _unescape(self.path.rpartition("/")[2])
+    def _place(self) -> Place:
+        return Place(self.tool, self.path)
 
     def sentence(self, template: str) -> str:
-        """One sentence about the change; values of the server are escaped and cut to where they differ."""
+        """One sentence about the change; the server's values are escaped and cut to where they differ."""
         old, new = _contrast(shown(self.old), shown(self.new))
-        text = template.format(what=self.what, old=old, new=new, path=quoted(self._key))
+        text = template.format(what=self.what, old=old, new=new, path=quoted(self._place.key))
         return text[0].upper() + text[1:]
+
+
+Changes = Iterator[Change]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a comparison stands. `place / "properties" / name` leads deeper."""
+    """Where a comparison is. `place / "properties" / name` goes deeper."""
 
     tool: str | None = None
     path: str = ""
 
     def __truediv__(self, part: str | int) -> Place:
         return Place(self.tool, f"{self.path}/{escape(str(part))}")
+
+    @property
+    def key(self) -> str:
+        """The last part of the path."""
+        return unescape(self.path.rpartition("/")[2])
 
     def change(self, rule: str, old: Any = None, new: Any = None) -> Change:
         """A change that happened here."""
@@ -77,7 +85,7 @@ class Place:
 
 def spoken(path: str) -> str:
     """A pointer into a tool's spec as people write it: `/input_schema/properties/a/items/properties/b` is `a[].b`."""
-    words, rest = "", [_unescape(part) for part in path.split("/")[1:]]
+    words, rest = "", split(path)
     while rest:
         keyword, *rest = rest
         if keyword == "properties" and rest:
@@ -93,12 +101,12 @@ _STEPS: Mapping[str, str] = MappingProxyType(
 
 
 def shown(value: Any) -> str:
-    """A value for a message: texts as they are, everything else as JSON."""
+    """A value for a message: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else canonical(value)
 
 
 def _contrast(old: str, new: str) -> tuple[str, str]:
-    """Both texts, quoted and cut to a length that fits a line, from shortly before the first difference on."""
+    """Both texts, quoted and cut to fit a line, starting shortly before the first difference."""
     common = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     start = max(0, common - 20) if max(len(old), len(new)) > _EXCERPT else 0
     return _excerpt(old, start), _excerpt(new, start)
@@ -109,10 +117,6 @@ def _excerpt(text: str, start: int) -> str:
 
 
 def quoted(text: str, limit: int = 200) -> str:
-    """Text of a server between backticks. It holds none itself, so that Markdown, too, finds where it ends: outside, it
-    could be a link or a mention."""
+    """Server text between backticks. Those inside it are replaced, so that Markdown finds where it ends: outside, it
+    could become a link or a mention."""
     return f"`{printable(text, limit).replace('`', chr(39))}`"
-
-
-def _unescape(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")

@@ -1,4 +1,4 @@
-"""What is committed of an environment: the snapshot, the module beside it, and whether the two belong together."""
+"""What is committed for an environment: the snapshot, the module beside it, and whether the two belong together."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
 
 UNRENDERABLE = (SchemaError, ConflictError, VerificationError)
-"""What a snapshot can be to blame for when it is rendered; an error of whoever calls us is none of these."""
+"""The rendering errors that are the snapshot's fault; a mistake of the caller is not among them."""
 
 
 @dataclass(frozen=True)
 class Committed:
-    """The committed files of one environment; they are read when they are asked for, once.
+    """The committed files of one environment; each is read once, on first use.
 
     Attributes:
         job: The environment and its options.
         folder: The folder of the files.
-        slug: What they are called; None where no file in the folder is of this environment.
+        slug: The name of the files; None if no file in the folder belongs to this environment.
     """
 
     job: Job
@@ -37,11 +37,11 @@ class Committed:
 
     @property
     def name(self) -> str:
-        """What the environment is called in reports."""
+        """The name of the environment in reports."""
         return self.slug or printable(self.job.target.record)
 
     def shown(self, suffix: str = ".py") -> str:
-        """The path of one of the files in reports."""
+        """The path of one of the files, for reports."""
         return shown_path(self.folder / f"{self.slug}{suffix}" if self.slug else self.folder)
 
     @cached_property
@@ -51,7 +51,7 @@ class Committed:
 
     @cached_property
     def snapshot(self) -> Snapshot | None:
-        """The snapshot; None where it is missing or cannot be trusted."""
+        """The snapshot; None if it is missing or cannot be trusted."""
         loaded = self._loaded
         return None if isinstance(loaded, SnapshotError) else loaded
 
@@ -78,24 +78,24 @@ class Committed:
 
     @property
     def options(self) -> Options:
-        """The options to take the live snapshot with: where nothing was said, those of the committed one.
+        """The options for taking the live snapshot: those that are not given come from the committed one.
 
-        Otherwise a tool that only some tasks offer would seem to come and go with the tasks that happen to be probed.
+        Otherwise a tool that only some tasks offer would seem to appear and disappear with the tasks that are probed.
         """
-        said, taken = self.job.options, self.snapshot
+        given, taken = self.job.options, self.snapshot
         if taken is None:
-            return said
+            return given
         return replace(
-            said,
-            split=taken.split if said.split == Options.split else said.split,
-            variant=said.variant or taken.variant,
-            toolset=said.toolset or taken.toolset,
-            task_tools=said.task_tools and bool(taken.probed or taken.toolset or said.toolset),
-            probe=taken.probed if said.probe == Options.probe and len(taken.probed) > 1 else said.probe,
+            given,
+            split=taken.split if given.split == Options.split else given.split,
+            variant=given.variant or taken.variant,
+            toolset=given.toolset or taken.toolset,
+            task_tools=given.task_tools and bool(taken.probed or taken.toolset or given.toolset),
+            probe=taken.probed if given.probe == Options.probe and len(taken.probed) > 1 else given.probe,
         )
 
     def changes(self) -> Iterator[Change]:
-        """What the files are, where they are not what they should be."""
+        """How the files differ from what they should be."""
         module_file = Place() / f"{self.slug}.py"
         if self._loaded is None:
             yield (Place() / (f"{self.slug}.json" if self.slug else self.name)).change("snapshot-missing")
@@ -107,10 +107,10 @@ class Committed:
             yield from self._unsealed(module_file, self.module, self.snapshot)
 
     def _unsealed(self, at: Place, module: str, taken: Snapshot) -> Iterator[Change]:
-        """Why the seal does not hold; nothing where rendering again gives the same text."""
+        """Why the seal does not hold; nothing if rendering again gives the same text."""
         try:
             expected = self.expected(taken)
-        except UNRENDERABLE:  # what cannot be rendered now was rendered by something else
+        except UNRENDERABLE:  # then something else rendered the module
             expected = None
         if module == expected:
             return
@@ -122,11 +122,11 @@ class Committed:
             yield at.change("generator-changed", None, __version__)
 
     def expected(self, taken: Snapshot) -> str:
-        """The text that the module should have, if the environment says what `taken` says.
+        """The text that the module should have for the snapshot `taken`.
 
         Raises:
             SchemaError, ConflictError, VerificationError: The snapshot cannot be rendered.
-            UsageError: The templates cannot.
+            UsageError: The templates cannot be rendered.
         """
         from orl_codegen.generator.pipeline import render_files
 
@@ -137,20 +137,20 @@ class Committed:
 
 
 def shown_path(path: Path) -> str:
-    """A path in a report: with forward slashes, and relative to the working directory where it can be."""
+    """A path in a report: with forward slashes, and relative to the working directory if it is inside it."""
     absolute, here = path.absolute(), Path.cwd()
     shorter = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
     return printable(shorter.as_posix(), 1000)
 
 
-def find(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
-    """What is committed of each job: its files are called what its options or its target say, or as its snapshot is."""
+def find_committed(jobs: Sequence[Job], folder: Path) -> tuple[Committed, ...]:
+    """What is committed for each job: the name of its files comes from its options, its target or its snapshot."""
     targets = recorded_targets(folder)
     return tuple(Committed(job, folder, committed_slug(job, targets)) for job in jobs)
 
 
-def find_all(folder: Path, options: Options) -> tuple[Committed, ...]:
-    """What is committed in a folder, each environment with the target that its snapshot, or else its module, names."""
+def find_all_committed(folder: Path, options: Options) -> tuple[Committed, ...]:
+    """What is committed in a folder, each environment with the target named by its snapshot, or else its module."""
     targets = recorded_targets(folder)
     for slug, paths in owned(folder).items():
         if folder / f"{slug}.py" in paths:
@@ -163,7 +163,7 @@ def find_all(folder: Path, options: Options) -> tuple[Committed, ...]:
 
 
 def _target(record: str) -> Target:
-    """The target that a file names; a Python file need not be there as long as nobody asks for its environment."""
+    """The target that a file names; a Python file need not exist until its environment is asked for."""
     try:
         return parse_target(record)
     except TargetError:

@@ -1,16 +1,14 @@
-"""What a check has found, as data: findings, the comparisons that made them, and the report of a whole run."""
+"""What a check has found, as data: findings, the comparisons that produced them, and the report of a whole run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.rules import SEVERITIES, Profile, Severity
-
-if TYPE_CHECKING:
-    from orl_codegen.drift.policy import Acceptance
 
 Outcome = Literal["same", "different", "left out", "failed"]
 
@@ -21,13 +19,13 @@ class Finding:
 
     Attributes:
         change: What changed.
-        environment: Slug of the environment that it changed in, as acceptances name it.
+        environment: Slug of the environment in which it changed, as acceptances name it.
         severity: error, warning or info.
         message: One sentence, safe to print.
-        file: The committed file that it concerns, relative to the working directory, with forward slashes.
+        file: The committed file that it points to, relative to the working directory, with forward slashes.
         line: The line of the generated method, from 1.
-        accepted: The reason why it is accepted, or None where it counts.
-        note: More that a reader should know, such as that an acceptance has expired.
+        accepted: The reason why it is accepted, or None if it counts.
+        note: Anything else a reader should know, such as that an acceptance has expired.
     """
 
     change: Change
@@ -42,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two things that were compared, by name, and how it went; a note says why one was left out, or failed."""
+    """One named comparison and its outcome; the note says why it was left out or failed."""
 
     name: str
     outcome: Outcome
@@ -55,12 +53,12 @@ class Checked:
     """Everything about one environment.
 
     Attributes:
-        name: The slug, or what else names it in the output.
+        name: The slug, or another name for it in the output.
         target: The target, safe to print.
         comparisons: In the order in which they are reported.
-        regenerate: The command that mends the files, or an empty string.
+        regenerate: The command that fixes the files, or an empty string.
         purpose: What that command does.
-        diff: The unified diff of the module, where it was asked for.
+        diff: The unified diff of the module, if it was requested.
     """
 
     name: str
@@ -72,7 +70,7 @@ class Checked:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those that count, of every comparison."""
+        """The findings of every comparison that count."""
         return tuple(finding for comparison in self.comparisons for finding in counted(comparison))
 
 
@@ -82,10 +80,10 @@ class Report:
 
     Attributes:
         checked: Each environment.
-        profile: Whose severities count.
+        profile: The profile whose severities count.
         fail_on: The mildest severity that fails.
-        verbose: Print what the rules mean, where the format has room for that.
-        unused: Acceptances that cover nothing any more; empty where the run did not look at everything.
+        verbose: Print what the rules mean, if the format has room for that.
+        unused: Acceptances that no longer cover anything; empty if the run did not look at everything.
     """
 
     checked: tuple[Checked, ...]
@@ -95,7 +93,7 @@ class Report:
     unused: tuple[Acceptance, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Checked, Comparison, Finding]]:
-        """Every finding, accepted ones too, with the environment and the comparison that it comes from."""
+        """Every finding, including accepted ones, with the environment and the comparison it comes from."""
         for checked in self.checked:
             for comparison in checked.comparisons:
                 for finding in comparison.findings:
@@ -103,12 +101,12 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those that count."""
+        """The findings that count."""
         return tuple(finding for checked in self.checked for finding in checked.findings)
 
     @property
     def accepted(self) -> tuple[Finding, ...]:
-        """Those that were accepted."""
+        """The findings that were accepted."""
         return tuple(finding for _, _, finding in self if finding.accepted is not None)
 
     @property
@@ -119,7 +117,7 @@ class Report:
 
     @property
     def failing(self) -> tuple[Finding, ...]:
-        """Those that count and are as grave as `fail_on`, or graver."""
+        """The findings that count and are at least as severe as `fail_on`."""
         limit = SEVERITIES.index(self.fail_on)
         return tuple(finding for finding in self.findings if SEVERITIES.index(finding.severity) <= limit)
 

@@ -1,8 +1,8 @@
 """What `check` looks at: the committed module, the committed snapshot beside it, and the live environment.
 
 Three comparisons for each environment, each with its findings: module ↔ snapshot, snapshot ↔ live, and whether the
-module type-checks. A module whose seal holds is what this version made, and checked, of its snapshot, so it is neither
-rendered nor type-checked again. Nothing is written.
+module type-checks. If the seal of a module holds, this version generated and type-checked it from its snapshot, so
+neither is repeated. Nothing is written.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.drift.committed import UNRENDERABLE, Committed, shown_path
-from orl_codegen.drift.comparison.compare import compare
+from orl_codegen.drift.comparison.compare import compare_snapshots
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
-from orl_codegen.drift.policy import Policy
+from orl_codegen.drift.policy import DEFAULT_FAIL_ON, Policy
 from orl_codegen.drift.remedies import regenerate
 from orl_codegen.drift.rules import Severity
 from orl_codegen.errors import OrlCodegenError, VerificationError, printable
@@ -37,22 +37,22 @@ Differ = Callable[[Path, str | None, str | None], str]
 
 
 @dataclass(frozen=True)
-class How:
+class CheckOptions:
     """How to check.
 
     Attributes:
         policy: How changes are weighed.
         fail_on: The mildest severity that fails.
-        offline: Leave the live comparison out.
-        whole: These are all environments of the project, so that an acceptance that covers nothing is of no use.
+        offline: Leave out the live comparison.
+        whole: These are all the environments of the project, so an acceptance that covers nothing is unused.
         configured: The jobs of the project's configuration.
-        type_check: Run mypy on modules too whose seal holds.
-        verbose: Tell what the rules mean.
-        differ: Makes the unified diff of a module from its path, its text and the text that it should have; or None.
+        type_check: Run mypy even on modules whose seal holds.
+        verbose: Explain what the rules mean.
+        differ: Makes the unified diff of a module from its path, its text and the expected text; or None.
     """
 
     policy: Policy
-    fail_on: Severity = "warning"
+    fail_on: Severity = DEFAULT_FAIL_ON
     offline: bool = False
     whole: bool = False
     configured: tuple[Job, ...] = ()
@@ -61,27 +61,30 @@ class How:
     differ: Differ | None = None
 
 
-def inspect(
-    environments: Sequence[Committed], how: How, progress: Callable[[Job], Progress], orphans: Sequence[Path] = ()
+def inspect_environments(
+    environments: Sequence[Committed],
+    options: CheckOptions,
+    progress: Callable[[Job], Progress],
+    orphans: Sequence[Path] = (),
 ) -> Report:
-    """Check all environments, the live ones side by side; what could not be compared is in the report.
+    """Check all environments, the live ones concurrently; failed comparisons are in the report.
 
     Args:
-        environments: What is committed of each.
-        how: How to check.
-        progress: Gives each job the display to report to.
-        orphans: Files of ours that belong to no target.
+        environments: What is committed for each.
+        options: How to check them.
+        progress: Gives each job the display that it reports to.
+        orphans: Generated files that belong to no target.
     """
-    live = [None] * len(environments) if how.offline else _ask(environments, progress)
-    checked = [_check(*pair, how) for pair in zip(environments, live, strict=True)]
-    checked += [_orphans(orphans, how.policy)] if orphans else []
-    report = Report(tuple(checked), how.policy.profile, how.fail_on, how.verbose)
-    everything = how.whole and not how.offline and not report.failures
-    return replace(report, unused=how.policy.unused(finding for *_, finding in report) if everything else ())
+    live = [None] * len(environments) if options.offline else _ask(environments, progress)
+    checked = [_check(*pair, options) for pair in zip(environments, live, strict=True)]
+    checked += [_orphans(orphans, options.policy)] if orphans else []
+    report = Report(tuple(checked), options.policy.profile, options.fail_on, options.verbose)
+    everything = options.whole and not options.offline and not report.failures
+    return replace(report, unused=options.policy.unused(finding for *_, finding in report) if everything else ())
 
 
 def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress]) -> list[Live]:
-    """The live snapshot of each environment whose committed one can be read, or the error that there was instead."""
+    """The live snapshot of each environment whose committed one can be read, or the error that asking for it raised."""
     import asyncio
 
     from orl_codegen.generator.discovery.discovery import discover
@@ -100,46 +103,46 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     return asyncio.run(ask_all())
 
 
-def _check(environment: Committed, live: Live, how: How) -> Checked:
-    judge = _Judge(environment, how.policy)
+def _check(environment: Committed, live: Live, options: CheckOptions) -> Checked:
+    judge = _Judge(environment, options.policy)
     module = judge.comparison(MODULE, environment.changes())
-    served, types = _served(environment, live, how, judge), _types(environment, how, judge)
+    served, types = _served(environment, live, options, judge), _types(environment, options, judge)
     return Checked(
         name=environment.name,
         target=printable(environment.job.target.record, 500),
         comparisons=(module, served, types),
-        regenerate=_regenerate(environment, how, offline=not served.findings),
-        diff=_diff(environment, live, how.differ) if how.differ else "",
+        regenerate=_regenerate(environment, options, offline=not served.findings),
+        diff=_diff(environment, live, options.differ) if options.differ else "",
     )
 
 
-def _regenerate(environment: Committed, how: How, offline: bool) -> str:
-    said = environment.job.options
-    options = replace(environment.options, variant=said.variant) if environment.slug else said
+def _regenerate(environment: Committed, options: CheckOptions, offline: bool) -> str:
+    given = environment.job.options
+    needed = replace(environment.options, variant=given.variant) if environment.slug else given
     offline = offline and environment.snapshot is not None
-    configured = environment.job in how.configured
-    return regenerate(environment.job.target.record, None if configured else options, environment.folder, offline)
+    configured = environment.job in options.configured
+    return regenerate(environment.job.target.record, None if configured else needed, environment.folder, offline)
 
 
 def _diff(environment: Committed, live: Live, differ: Differ) -> str:
     taken = live if isinstance(live, Snapshot) else environment.snapshot
     try:
         expected = None if taken is None else environment.expected(taken)
-    except UNRENDERABLE:  # what cannot be rendered is told by the comparison
+    except UNRENDERABLE:  # the comparison reports that it cannot be rendered
         return ""
     path = environment.folder / f"{environment.slug}.py"
     return "" if expected in (None, environment.module) else differ(path, environment.module, expected)
 
 
-def _served(environment: Committed, live: Live, how: How, judge: _Judge) -> Comparison:
-    if how.offline:
+def _served(environment: Committed, live: Live, options: CheckOptions, judge: _Judge) -> Comparison:
+    if options.offline:
         return Comparison(LIVE, "left out", note="offline")
     if environment.snapshot is None or live is None:
         return Comparison(LIVE, "failed", note=_nothing_to_compare_with(environment))
     try:
         if isinstance(live, OrlCodegenError):
             raise live
-        changes = compare(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
+        changes = compare_snapshots(environment.snapshot, live, allow_partial=environment.job.options.allow_partial)
         return judge.comparison(LIVE, changes)
     except OrlCodegenError as error:
         return Comparison(LIVE, "failed", note=str(error))
@@ -152,12 +155,12 @@ def _nothing_to_compare_with(environment: Committed) -> str:
     )
 
 
-def _types(environment: Committed, how: How, judge: _Judge) -> Comparison:
+def _types(environment: Committed, options: CheckOptions, judge: _Judge) -> Comparison:
     if environment.module is None:
         return Comparison(TYPES, "left out", note="there is no module")
     if not environment.job.options.type_check:
         return Comparison(TYPES, "left out", note="switched off")
-    if environment.sealed and not how.type_check:
+    if environment.sealed and not options.type_check:
         return Comparison(TYPES, "same", note="checked when it was written")
     return judge.comparison(TYPES, _type_errors(environment.name, environment.module))
 
@@ -167,7 +170,7 @@ def _type_errors(name: str, module: str) -> Iterator[Change]:
 
     try:
         type_check({f"{name}.py": module})
-    except (VerificationError, UnicodeError) as error:  # the latter where the file is no UTF-8
+    except (VerificationError, UnicodeError) as error:  # the latter if the file is not UTF-8
         yield (Place() / f"{name}.py").change("module-type-error", None, str(error))
 
 
@@ -181,7 +184,7 @@ def _orphans(orphans: Sequence[Path], policy: Policy) -> Checked:
         target="[tool.orl-codegen]",
         comparisons=(comparison,),
         regenerate="orl-codegen generate --prune",
-        purpose="To remove the files without a target, and write all others again",
+        purpose="To remove the files without a target and write all others again",
     )
 
 
@@ -190,7 +193,7 @@ def _comparison(name: str, findings: tuple[Finding, ...]) -> Comparison:
 
 
 class _Judge:
-    """Weighs the changes of one environment, and knows where they are shown."""
+    """Weighs the changes of one environment, and knows which file and line a finding points to."""
 
     def __init__(self, environment: Committed, policy: Policy) -> None:
         self.environment = environment

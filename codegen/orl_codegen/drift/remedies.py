@@ -1,4 +1,4 @@
-"""The command that writes the files of an environment again, to be pasted into a shell."""
+"""The command that writes the files of an environment again, ready to paste into a shell."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def regenerate(target: str, options: Options | None, folder: Path, offline: bool
 
     Args:
         target: The target, as it is written on the command line.
-        options: The options; None where the project's configuration holds them, and the folder.
+        options: The options; None if the project's configuration holds them and the folder.
         folder: The folder of the files.
-        offline: Whether the committed snapshot is in order, so that the server need not be asked.
+        offline: Whether to generate from the committed snapshot, without asking the server.
     """
     words = ["orl-codegen", "generate", *(["--offline"] if offline else []), target]
     if options is not None:
@@ -28,12 +28,12 @@ def regenerate(target: str, options: Options | None, folder: Path, offline: bool
 
 
 def _options(options: Options) -> Iterator[str]:
-    nothing = Options()
+    defaults = Options()
     for name in ("name", "class_name", "split", "variant", "toolset", "api_key_env", "on_conflict", "templates"):
         value = getattr(options, name)
-        if value != getattr(nothing, name):
+        if value != getattr(defaults, name):
             yield from (f"--{name.replace('_', '-')}", str(value))
-    if options.probe != nothing.probe:
+    if options.probe != defaults.probe:
         yield from ("--probe", options.probe if isinstance(options.probe, str) else ",".join(_ranges(options.probe)))
     for key, variable in options.secrets.items():
         yield from ("--secret", f"{key}={variable}")

@@ -1,4 +1,4 @@
-"""Where `diff` takes snapshots from: a file, or a file as it stands in a commit."""
+"""Where `diff` reads snapshots from: a file, or a file in a commit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from orl_codegen.generator.output.folder import read
 from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot, load
 
-_PATIENCE = 30.0
-"""Seconds that git has."""
+_GIT_TIMEOUT = 30.0
+"""Seconds that git may take."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Source:
     """A snapshot and where it came from.
 
     Attributes:
-        snapshot: What it says.
-        name: Path, or `<git ref>:<path>`, safe to print.
-        shown: The file that findings are shown at: the module beside the snapshot where there is one.
-        lines: The lines of the tools in it.
+        snapshot: The snapshot.
+        name: Path or `<git ref>:<path>`, safe to print.
+        shown: The file that findings point to: the module beside the snapshot if there is one.
+        lines: The lines of the tools in that file.
     """
 
     snapshot: Snapshot
@@ -34,7 +34,7 @@ class Source:
 
     @property
     def slug(self) -> str:
-        """What the environment is called: as its files are."""
+        """The name of the environment, which is that of its files."""
         return PurePosixPath(self.shown).stem
 
 
@@ -42,7 +42,7 @@ def read_snapshot(place: str) -> Source:
     """Read a snapshot from a path or from `<git ref>:<path>`; a file that exists is a path.
 
     Raises:
-        SnapshotError: There is no such file or commit, or it is no snapshot.
+        SnapshotError: There is no such file or commit, or it is not a snapshot.
     """
     ref, _, path = place.partition(":")
     text = read(Path(place)) if Path(place).is_file() else _from_git(ref, path) if ref and path else None
@@ -59,22 +59,23 @@ def read_snapshot(place: str) -> Source:
 
 
 def _from_git(ref: str, path: str) -> str:
-    """A file in a commit. The words go to git as they are, without a shell, and never as an option."""
+    """A file in a commit. The arguments go to git unchanged, without a shell, and never as an option."""
+    place = f"{printable(ref)}:{printable(path)}"
+    if ref.startswith("-"):
+        raise SnapshotError(
+            f"`{printable(ref)}` is not a git ref. Write <git ref>:<path>, such as HEAD:generated/kitchen.json."
+        )
     command = ["git", "cat-file", "blob", f"{ref}:{path}"]
     try:
-        if ref.startswith("-"):
-            raise SnapshotError(
-                f"`{printable(ref)}` is no git ref. Write <git ref>:<path>, such as HEAD:generated/kitchen.json."
-            )
-        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=True)
+        done = subprocess.run(command, capture_output=True, timeout=_GIT_TIMEOUT, check=True)
     except FileNotFoundError:
-        raise SnapshotError(f"{printable(ref)}:{printable(path)} needs git, and there is none. Name a file.") from None
+        raise SnapshotError(f"{place} needs git, which is not installed. Name a file.") from None
     except subprocess.TimeoutExpired:
-        raise SnapshotError(f"git did not answer within {_PATIENCE:g} seconds.") from None
+        raise SnapshotError(f"git did not answer within {_GIT_TIMEOUT:g} seconds. Name a file instead.") from None
     except subprocess.CalledProcessError as error:
-        said = printable(error.stderr.decode("utf-8", "replace").strip())
+        message = printable(error.stderr.decode("utf-8", "replace").strip())
         raise SnapshotError(
-            f"git has no {printable(ref)}:{printable(path)} ({said}). Paths start at the root of the repository unless "
-            "they begin with ./ as in HEAD:./kitchen.json."
+            f"git has no {place} ({message}). Paths start at the root of the repository unless they begin with ./, as "
+            "in HEAD:./kitchen.json."
         ) from None
     return done.stdout.decode("utf-8", "surrogateescape")

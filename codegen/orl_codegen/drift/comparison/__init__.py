@@ -1,1 +1,1 @@
-"""`(Snapshot, Snapshot) -> Changes`; `compare` is the table of contents."""
+"""`(Snapshot, Snapshot) -> Changes`; `compare_snapshots` is the table of contents."""

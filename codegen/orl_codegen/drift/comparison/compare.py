@@ -1,24 +1,20 @@
-"""What changed between two snapshots: `compare` is a chain of small generators, one for each part of a snapshot."""
+"""What changed between two snapshots: a chain of small generators, one for each part of a snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from orl_codegen.drift.change import Change, Place
+from orl_codegen.drift.change import Change, Changes, Place
 from orl_codegen.drift.comparison.texts import compare_texts
 from orl_codegen.drift.comparison.tools import compare_tools
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
 
-Changes = Iterator[Change]
 
-
-def compare(old: Snapshot, new: Snapshot, *, allow_partial: bool = False) -> tuple[Change, ...]:
+def compare_snapshots(old: Snapshot, new: Snapshot, *, allow_partial: bool = False) -> tuple[Change, ...]:
     """Every change between two snapshots, in the order of the snapshot.
 
     Args:
         old: What was recorded.
-        new: What is there now.
-        allow_partial: Leave tools with a refused schema out, as the adapter does then.
+        new: What the server says now.
+        allow_partial: Leave out tools whose schema is refused, as the adapter does then.
 
     Raises:
         SchemaError: A tool's schema is refused, and `allow_partial` is not set.

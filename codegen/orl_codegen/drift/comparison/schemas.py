@@ -5,43 +5,49 @@ The walk is one generator, `compare_schemas`; annotations, values and constraint
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orl_codegen.drift.change import Change
+from orl_codegen.drift.change import Changes
+from orl_codegen.drift.comparison.accepted_types import in_words, types_of
 from orl_codegen.drift.comparison.branches import match_branches
 from orl_codegen.drift.comparison.constraints import compare_constraints
-from orl_codegen.drift.comparison.pairs import ANY, Pair, likeness, renames, wording
+from orl_codegen.drift.comparison.outlines import bare_outline, full_outline
+from orl_codegen.drift.comparison.pairs import ANY, Pair
+from orl_codegen.drift.comparison.renames import match_renamed
 from orl_codegen.drift.comparison.values import compare_default, compare_values
 from orl_codegen.drift.comparison.words import compare_annotations
 from orl_codegen.schema.tree import Schema
 
-Changes = Iterator[Change]
-
 
 def compare_schemas(pair: Pair) -> Changes:
-    """Every change between two schemas of one place, and below it."""
-    if pair.old.kind == pair.new.kind or "recursion" not in (pair.old.kind, pair.new.kind):
+    """Every change between two schemas of one place, and below it.
+
+    A recursive reference accepts what its definition accepts, so the definitions are compared, each pair of them once;
+    the words around a reference belong to it alone, so they are compared only with those of another reference.
+    """
+    recursive = "recursion" in (pair.old.kind, pair.new.kind)
+    if pair.old.kind == pair.new.kind or not recursive:
         yield from _around(pair)
-    if "recursion" not in (pair.old.kind, pair.new.kind):
-        yield from _accepted(pair)
-    elif unrolled := pair.unrolled():
-        yield from _accepted(unrolled)
+    followed = pair.unrolled() if recursive else pair
+    if followed is not None:
+        yield from _accepted(followed)
 
 
 def _around(pair: Pair) -> Changes:
+    """What surrounds the type: annotations, the default, null."""
     yield from compare_annotations(pair)
     yield from compare_default(pair)
     yield from _nullability(pair)
 
 
 def _accepted(pair: Pair) -> Changes:
-    """What the two schemas accept, null apart."""
+    """What the two schemas accept, other than null."""
     if "union" in (pair.old.kind, pair.new.kind):
-        yield from _branches(pair)
+        yield from _unions(pair)
         return
     yield from compare_values(pair)
-    yield from _kinds(pair)
+    yield from _types(pair)
     if _comparable(pair.old, pair.new):
         yield from compare_constraints(pair)
         yield from _inside(pair)
@@ -56,29 +62,19 @@ def _inside(pair: Pair) -> Changes:
         yield from compare_schemas(pair.child(pair.old.items, pair.new.items, "items"))
 
 
-# --- kinds ---------------------------------------------------------------------------------------------------------
+# --- types ---------------------------------------------------------------------------------------------------------
 
 
-def _kinds(pair: Pair, disjoint: bool = False) -> Changes:
-    """The types; `disjoint` where they are the same, and it is known all the same that the schemas are not."""
-    if pair.old.values is not None and pair.new.values is not None:
-        return  # the values tell it all
-    old, new = kinds(pair.old), kinds(pair.new)
-    if old != new or disjoint:
+def _types(pair: Pair) -> Changes:
+    old, new = types_of(pair.old), types_of(pair.new)
+    if old != new and not _both_listed(pair):
         rule = "type-generalized" if old < new else "type-specialized" if new < old else "type-changed"
-        yield pair.change(rule, wording(pair.old), wording(pair.new))
+        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
 
 
-def kinds(schema: Schema) -> frozenset[str]:
-    """The JSON types that a schema accepts, null apart; an integer is a number."""
-    if schema.kind == "union":
-        return frozenset().union(*(kinds(option) for option in schema.options))
-    return {
-        "any": frozenset({"string", "integer", "number", "boolean", "array", "object", "recursion"}),
-        "number": frozenset({"integer", "number"}),
-        "never": frozenset[str](),
-        "null": frozenset[str](),
-    }.get(schema.kind, frozenset({schema.kind}))
+def _both_listed(pair: Pair) -> bool:
+    """Whether both sides list their values, which then say everything that the type could."""
+    return pair.old.values is not None and pair.new.values is not None
 
 
 def _comparable(old: Schema, new: Schema) -> bool:
@@ -90,52 +86,75 @@ def _nullability(pair: Pair) -> Changes:
         return
     old, new = (side.nullable or side.kind == "null" for side in (pair.old, pair.new))
     if old != new:
-        yield pair.change("nullable-added" if new else "nullable-removed", wording(pair.old), wording(pair.new))
+        yield pair.change("nullable-added" if new else "nullable-removed", in_words(pair.old), in_words(pair.new))
 
 
 # --- unions --------------------------------------------------------------------------------------------------------
 
 
-def _branches(pair: Pair) -> Changes:
+def _unions(pair: Pair) -> Changes:
     """A union on one side or on both."""
-    if pair.old.values is not None and pair.new.values is not None:
-        yield from compare_values(pair)  # the values tell it all
-        return
-    old, new = (side.options or (side,) for side in (pair.old, pair.new))
-    matches = match_branches(old, new)
-    if pair.old.kind == pair.new.kind:
+    if _both_listed(pair):
         yield from compare_values(pair)
-        yield from _union(pair, old, new, matches)
-    elif matches:
-        rule = "type-generalized" if len(new) > len(old) else "type-specialized"
-        yield pair.change(rule, wording(pair.old), wording(pair.new))
-        [(i, j)] = matches.items()
-        yield from _accepted(pair.with_schemas(_alone(pair.old, old[i]), _alone(pair.new, new[j])))
+    elif pair.old.kind == pair.new.kind:
+        yield from compare_values(pair)
+        yield from compare_constraints(pair)
+        yield from _branches(pair)
     else:
-        yield from compare_values(pair)
-        yield from _kinds(pair, disjoint=kinds(pair.old) == kinds(pair.new))
+        yield from _one_union(pair)
 
 
-def _union(pair: Pair, old: tuple[Schema, ...], new: tuple[Schema, ...], matches: dict[int, int]) -> Changes:
-    yield from compare_constraints(pair)
+def _branches(pair: Pair) -> Changes:
+    """The branches of two unions."""
+    old, new = pair.old.options, pair.new.options
+    matches = match_branches(old, new)
     for i, j in matches.items():
         yield from compare_schemas(pair.child(old[i], new[j], "anyOf", j))
     for i, option in enumerate(old):
         if i not in matches:
-            yield (pair.at / "anyOf" / i).change("union-branch-removed", wording(option))
+            yield (pair.at / "anyOf" / i).change("union-branch-removed", in_words(option))
     for j, option in enumerate(new):
         if j not in matches.values():
-            yield (pair.at / "anyOf" / j).change("union-branch-added", None, wording(option))
+            yield (pair.at / "anyOf" / j).change("union-branch-added", None, in_words(option))
     order = [matches[i] for i in sorted(matches)]
     if order != sorted(order):
-        yield pair.change("union-order-changed", wording(pair.old), wording(pair.new))
+        yield pair.change("union-order-changed", in_words(pair.old), in_words(pair.new))
 
 
-def _alone(schema: Schema, option: Schema) -> Schema:
-    """A branch as if it stood alone: limits beside a union hold for its branches."""
-    if schema is option:
+def _one_union(pair: Pair) -> Changes:
+    """A union on one side only."""
+    match = _only_match(pair)
+    if match is not None:
+        rule = "type-generalized" if pair.new.kind == "union" else "type-specialized"
+        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
+        yield from _accepted(match)
+        return
+    yield from compare_values(pair)
+    if types_of(pair.old) != types_of(pair.new):
+        yield from _types(pair)
+    else:  # the types are the same, and yet no branch matches
+        yield pair.change("type-changed", in_words(pair.old), in_words(pair.new))
+
+
+def _only_match(pair: Pair) -> Pair | None:
+    """The branch of a union and the schema on the other side that match, or None.
+
+    The side that is not a union counts as a single branch, and a branch matches at most one other, so there is never
+    more than one match.
+    """
+    old, new = pair.old.options or (pair.old,), pair.new.options or (pair.new,)
+    matches = match_branches(old, new)
+    if not matches:
+        return None
+    [(i, j)] = matches.items()
+    return pair.with_schemas(_alone(pair.old, old[i]), _alone(pair.new, new[j]))
+
+
+def _alone(schema: Schema, branch: Schema) -> Schema:
+    """A branch as if it stood alone: the limits beside a union hold for each of its branches."""
+    if schema is branch:
         return schema
-    return replace(option, facts={**schema.facts, **option.facts}, values=option.values or schema.values)
+    return replace(branch, facts={**schema.facts, **branch.facts}, values=branch.values or schema.values)
 
 
 # --- objects and arrays --------------------------------------------------------------------------------------------
@@ -144,33 +163,41 @@ def _alone(schema: Schema, option: Schema) -> Schema:
 def _parameters(pair: Pair) -> Changes:
     """The properties of two objects: the parameters of a tool, or the fields of an object below it."""
     old, new = _properties(pair.old), _properties(pair.new)
-    renamed = renames(old, new, lambda part: likeness(part, text=True), lambda part: likeness(part, text=False))
-    for name in old:
-        place = pair.at / "properties" / name
-        if name not in new and name not in renamed:
-            yield place.change("param-removed", wording(old[name]))
-        elif name in renamed:
-            yield (pair.at / "properties" / renamed[name]).change("param-renamed", name, renamed[name])
+    renamed = match_renamed(old, new, full_outline, bare_outline)
     kept = {name: name for name in old if name in new} | renamed
-    for name in new:
-        if name not in kept.values():
-            rule = "param-added-required" if name in pair.new.required else "param-added-optional"
-            yield (pair.at / "properties" / name).change(rule, None, wording(new[name]))
+    yield from _removed(pair, old, kept)
+    yield from _added(pair, new, kept)
     for before, after in kept.items():
         yield from _requiredness(pair, before, after)
         yield from compare_schemas(_property(pair, before, after))
     yield from _order(pair, [kept[name] for name in old if name in kept], [n for n in new if n in kept.values()])
 
 
+def _removed(pair: Pair, old: Mapping[str, Schema], kept: Mapping[str, str]) -> Changes:
+    for name in old:
+        after = kept.get(name)
+        if after is None:
+            yield (pair.at / "properties" / name).change("param-removed", in_words(old[name]))
+        elif after != name:
+            yield (pair.at / "properties" / after).change("param-renamed", name, after)
+
+
+def _added(pair: Pair, new: Mapping[str, Schema], kept: Mapping[str, str]) -> Changes:
+    for name in new:
+        if name not in kept.values():
+            rule = "param-added-required" if name in pair.new.required else "param-added-optional"
+            yield (pair.at / "properties" / name).change(rule, None, in_words(new[name]))
+
+
 def _properties(schema: Schema) -> dict[str, Schema]:
-    """With the names that are required and described nowhere: they must be given all the same."""
+    """All properties, including names that are required but not described."""
     unlisted = sorted(schema.required - schema.properties.keys())
     return {**schema.properties, **dict.fromkeys(unlisted, ANY)}
 
 
 def _property(pair: Pair, before: str, after: str) -> Pair:
     old, new = _properties(pair.old)[before], _properties(pair.new)[after]
-    if before != after:  # the usual title is made of the name
+    if before != after:  # the usual title is derived from the name
         old, new = _untitled(old), _untitled(new)
     return pair.child(old, new, "properties", after)
 
@@ -187,7 +214,7 @@ def _requiredness(pair: Pair, before: str, after: str) -> Changes:
         )
 
 
-def _order(pair: Pair, old: list[str], new: list[str]) -> Changes:
+def _order(pair: Pair, old: Sequence[str], new: Sequence[str]) -> Changes:
     if old != new:
         yield (pair.at / "properties").change("param-order-changed", old, new)
 
@@ -206,8 +233,8 @@ def _tuple(pair: Pair) -> Changes:
     for i in range(max(len(old), len(new))):
         place = pair.at / "prefixItems" / i
         if i >= len(new):
-            yield place.change("tuple-item-removed", wording(old[i]))
+            yield place.change("tuple-item-removed", in_words(old[i]))
         elif i >= len(old):
-            yield place.change("tuple-item-added", None, wording(new[i]))
+            yield place.change("tuple-item-added", None, in_words(new[i]))
         else:
             yield from compare_schemas(pair.child(old[i], new[i], "prefixItems", i))

@@ -1,12 +1,14 @@
-"""What changed in the tools: which there are, what is said about each, and for which tasks it is offered."""
+"""What changed in the tools: which tools there are, what each spec says, and which tasks offer it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from orl_codegen.drift.change import Change, Place
-from orl_codegen.drift.comparison.pairs import Pair, differs, likeness, renames
+from orl_codegen.drift.change import Changes, Place
+from orl_codegen.drift.comparison.outlines import full_outline
+from orl_codegen.drift.comparison.pairs import Pair
+from orl_codegen.drift.comparison.renames import match_renamed
 from orl_codegen.drift.comparison.schemas import compare_schemas
 from orl_codegen.drift.comparison.words import compare_description
 from orl_codegen.errors import SchemaError
@@ -14,18 +16,18 @@ from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool
 from orl_codegen.generator.contract.naming import method_names, parameter_names
 from orl_codegen.generator.contract.suspicion import suspicious
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
+from orl_codegen.schema.json_values import differs
 
-Changes = Iterator[Change]
 Tools = Mapping[str, MergedTool]
 
 
 def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
-    """Every change of the tools; those whose specs are the same to the letter are not looked into."""
+    """Every change of the tools; those whose specs are identical, character for character, are not examined."""
     same = {name for name in tool_names(old) if _text(specs(old, name)) == _text(specs(new, name))}
     before, after = (_merged(side, same, allow_partial) for side in (old, new))
-    renamed = renames(before, after, _likeness, _schema_likeness)
-    yield from _gone(before, after, renamed, new)
-    yield from _come(before, after, renamed, old)
+    renamed = match_renamed(before, after, _outline, _schema_outline)
+    yield from _removed(before, after, renamed, new)
+    yield from _added(before, after, renamed, old)
     yield from _identifiers(tool_names(old), tool_names(new))
     kept = {name: name for name in before if name in after} | renamed
     for name, now in kept.items():
@@ -38,13 +40,13 @@ def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
 
 
 def specs(snapshot: Snapshot, name: str) -> list[JSONObject]:
-    """Every spec of a name: of all tasks, or of those that differ."""
+    """Every spec with a name: the one that all tasks share, or those of the tasks that differ."""
     both = (*snapshot.tools, *(entry.spec for entry in snapshot.task_tools))
     return [spec for spec in both if spec["name"] == name]
 
 
 def _text(found: Sequence[JSONObject]) -> str:
-    return json.dumps(found)  # in which the order of keys counts, as it does for the model
+    return json.dumps(found)  # the order of keys counts, as it does for the model
 
 
 def _merged(snapshot: Snapshot, same: set[str], allow_partial: bool) -> Tools:
@@ -59,16 +61,16 @@ def _merged(snapshot: Snapshot, same: set[str], allow_partial: bool) -> Tools:
     return tools
 
 
-def _likeness(tool: MergedTool) -> str:
-    return f"{tool.description.strip()}\n{likeness(tool.schema, text=True)}"
+def _outline(tool: MergedTool) -> str:
+    return f"{tool.description.strip()}\n{full_outline(tool.schema)}"
 
 
-def _schema_likeness(tool: MergedTool) -> str | None:
-    """Tools without parameters are all alike, so there the schema tells nothing."""
-    return likeness(tool.schema, text=True) if tool.schema.properties else None
+def _schema_outline(tool: MergedTool) -> str | None:
+    """None for a tool without parameters: the schemas of all such tools are equal, so they identify none."""
+    return full_outline(tool.schema) if tool.schema.properties else None
 
 
-def _gone(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot) -> Changes:
+def _removed(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot) -> Changes:
     for name in before:
         if name in renamed:
             yield Place(renamed[name], "/name").change("tool-renamed", name, renamed[name])
@@ -77,7 +79,7 @@ def _gone(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot
             yield Place(name).change(rule, name)
 
 
-def _come(before: Tools, after: Tools, renamed: Mapping[str, str], old: Snapshot) -> Changes:
+def _added(before: Tools, after: Tools, renamed: Mapping[str, str], old: Snapshot) -> Changes:
     for name in after:
         if name not in before and name not in renamed.values():
             rule = "tool-became-ordinary" if _is_terminal(old, name) else "tool-added"
@@ -89,7 +91,7 @@ def _is_terminal(snapshot: Snapshot, name: str) -> bool:
 
 
 def _identifiers(before: Sequence[str], after: Sequence[str]) -> Changes:
-    """The names of the methods: another tool may have taken one away."""
+    """The names of the methods: a tool may have lost its name to another."""
     old, new = method_names(before), method_names(after)
     for name in before:
         if name in new and old[name] != new[name]:
@@ -106,7 +108,7 @@ def _tool(old: MergedTool, new: MergedTool) -> Changes:
 
 
 def _keywords(at: Place, old: MergedTool, new: MergedTool) -> Changes:
-    """The Python names of the parameters: another parameter may have taken one away."""
+    """The Python names of the parameters: a parameter may have lost its name to another."""
     before, after = (parameter_names(tool.schema.properties.keys() | tool.schema.required) for tool in (old, new))
     for key in sorted(before.keys() & after.keys()):
         if before[key] != after[key]:
@@ -115,18 +117,18 @@ def _keywords(at: Place, old: MergedTool, new: MergedTool) -> Changes:
 
 
 def _coverage(old: Snapshot, new: Snapshot, before: str, after: str) -> Changes:
-    """Only tasks that both sides looked at can tell a difference."""
+    """The tasks that offer a tool, among those that were probed for both snapshots."""
     both = set(old.probed) & set(new.probed) if old.split == new.split else set()
     tasks, others = _tasks(old, before, both), _tasks(new, after, both)
     if tasks != others:
         yield Place(after).change("task-tool-coverage-changed", tasks, others)
 
 
-def _tasks(snapshot: Snapshot, name: str, looked_at: set[int]) -> str | list[int]:
+def _tasks(snapshot: Snapshot, name: str, probed: set[int]) -> str | list[int]:
     if any(spec["name"] == name for spec in snapshot.tools):
         return "all"
     offered = {task for entry in snapshot.task_tools if entry.spec["name"] == name for task in entry.tasks}
-    return sorted(offered & looked_at)
+    return sorted(offered & probed)
 
 
 def _metadata(name: str, old: JSONObject, new: JSONObject) -> Changes:

@@ -1,25 +1,24 @@
-"""What changed in the values that are accepted by name (`enum`, `const`), and in the default."""
+"""What changed in the values that are listed one by one (`enum`, `const`), and in the default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from orl_codegen.drift.change import Change
-from orl_codegen.drift.comparison.pairs import Pair, differs, identity
-
-Changes = Iterator[Change]
+from orl_codegen.drift.change import Changes
+from orl_codegen.drift.comparison.pairs import Pair
+from orl_codegen.schema.json_values import differs, identity
 
 
 def compare_values(pair: Pair) -> Changes:
-    """`enum` and `const`; one value only is a constant."""
+    """`enum` and `const`; a list of one value is a constant."""
     old, new = pair.old.values, pair.new.values
     if old is None and new is None:
         return
     if old is None or new is None:
         keyword = "const" if len(old or new or ()) == 1 else "enum"
         rule = f"{keyword}-{'removed' if new is None else 'added'}"
-        yield (pair.at / keyword).change(rule, _listed(old), _listed(new))
+        yield (pair.at / keyword).change(rule, _as_json(old), _as_json(new))
     elif len(old) == len(new) == 1:
         if differs(old[0], new[0]):
             yield (pair.at / "const").change("const-changed", old[0], new[0])
@@ -40,12 +39,12 @@ def _enum(pair: Pair, old: Sequence[Any], new: Sequence[Any]) -> Changes:
         yield place.change("enum-order-changed", list(old), list(new))
 
 
-def _listed(values: Sequence[Any] | None) -> Any:
+def _as_json(values: Sequence[Any] | None) -> Any:
     return None if values is None else values[0] if len(values) == 1 else list(values)
 
 
 def compare_default(pair: Pair) -> Changes:
-    """`default`; a default of null is one."""
+    """`default`, which may be null."""
     old, new = pair.old.facts, pair.new.facts
     place = pair.at / "default"
     if "default" not in old and "default" not in new:

@@ -7,7 +7,7 @@ from orl_codegen.drift.findings import Finding, Report
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def github(report: Report) -> str:
+def github_report(report: Report) -> str:
     """One workflow command for each finding that counts, and the summary."""
     failures = (f"::error title=orl-codegen::{_data(failure)}" for failure in report.failures)
     lines = [*map(_command, report.findings), *failures]
@@ -21,10 +21,10 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    """Text that cannot end a command or begin another one."""
+    """Text that can neither end a command nor begin another."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _value(text: str) -> str:
-    """The same, for a property, where commas and colons mean something too."""
+    """The same for a property, where commas and colons are special too."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
-from orl_codegen.drift.policy import Acceptance
 
 
-def as_json(report: Report) -> str:
+def json_report(report: Report) -> str:
     """The report as JSON; old and new values are the server's own, in ASCII."""
     content = {
         "version": 1,

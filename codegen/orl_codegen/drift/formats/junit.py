@@ -10,8 +10,8 @@ from orl_codegen.drift.rules import SEVERITIES
 from orl_codegen.errors import printable
 
 
-def junit(report: Report) -> str:
-    """A suite for each environment. A comparison fails by the findings that `--fail-on` counts."""
+def junit_report(report: Report) -> str:
+    """A suite for each environment. The findings that `--fail-on` counts make a comparison fail."""
     limit = SEVERITIES.index(report.fail_on)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', '<testsuites name="orl-codegen">']
     for checked in report.checked:
@@ -21,7 +21,7 @@ def junit(report: Report) -> str:
 
 def _suite(checked: Checked, limit: int) -> Iterator[str]:
     outcomes = [comparison.outcome for comparison in checked.comparisons]
-    failures = sum(bool(_grave(comparison, limit)) for comparison in checked.comparisons)
+    failures = sum(bool(_severe(comparison, limit)) for comparison in checked.comparisons)
     errors, skipped = outcomes.count("failed"), outcomes.count("left out")
     counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     yield f"  <testsuite name={_attribute(checked.name)} {counts}>"
@@ -32,22 +32,22 @@ def _suite(checked: Checked, limit: int) -> Iterator[str]:
 
 def _case(checked: Checked, comparison: Comparison, limit: int) -> Iterator[str]:
     yield f"    <testcase classname={_attribute(checked.name)} name={_attribute(comparison.name)}>"
-    grave = _grave(comparison, limit)
+    severe = _severe(comparison, limit)
     if comparison.outcome == "left out":
         yield f"      <skipped message={_attribute(comparison.note)}/>"
     if comparison.outcome == "failed":
         yield f"      <error message={_attribute(comparison.note)}/>"
-    if grave:
-        lines = "\n".join(map(_line, grave))
-        summary = _attribute(f"{len(grave)} finding{'' if len(grave) == 1 else 's'}")
+    if severe:
+        lines = "\n".join(map(_line, severe))
+        summary = _attribute(f"{len(severe)} finding{'' if len(severe) == 1 else 's'}")
         yield f'      <failure message={summary} type="drift">{_content(lines)}</failure>'
-    light = [finding for finding in comparison.findings if finding not in grave]
-    if light:
-        yield f"      <system-out>{_content(chr(10).join(map(_line, light)))}</system-out>"
+    mild = [finding for finding in comparison.findings if finding not in severe]
+    if mild:
+        yield f"      <system-out>{_content(chr(10).join(map(_line, mild)))}</system-out>"
     yield "    </testcase>"
 
 
-def _grave(comparison: Comparison, limit: int) -> list[Finding]:
+def _severe(comparison: Comparison, limit: int) -> list[Finding]:
     return [finding for finding in counted(comparison) if SEVERITIES.index(finding.severity) <= limit]
 
 

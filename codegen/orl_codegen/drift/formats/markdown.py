@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from orl_codegen.drift.findings import Checked, Finding, Report
 
 MARKER = "<!-- orl-codegen check -->"
-"""The first line: what a workflow finds its own comment by, to write it anew."""
+"""The first line, by which a workflow finds its own comment to update it."""
 
 MAX_LENGTH = 60_000
-"""GitHub takes comments of up to 65,536 characters."""
+"""GitHub accepts comments of up to 65,536 characters."""
 
 _SIGNS = {"error": "🛑 error", "warning": "⚠️ warning", "info": "info"}
 
 
-def markdown(report: Report) -> str:
-    """A heading with the summary, a table for each environment with findings, and how to react."""
+def markdown_report(report: Report) -> str:
+    """A heading with the summary, a table for each environment with findings, and what to do."""
     blocks = [
         MARKER,
         f"### orl-codegen: {report.summary}",
@@ -43,32 +43,30 @@ def _section(checked: Checked) -> Iterator[str]:
     failed = [comparison for comparison in checked.comparisons if comparison.outcome == "failed"]
     if not checked.findings and not failed:
         return
-    yield f"#### {plain(checked.name)} ({code(checked.target)})"
+    yield f"#### {markdown_text(checked.name)} ({code_span(checked.target)})"
     for comparison in checked.comparisons:
         rows = [_row(finding) for finding in comparison.findings if finding.accepted is None]
         head = f"**{comparison.name}**\n\n| | What changed | Rule | Fingerprint |\n|---|---|---|---|"
         for start in range(0, len(rows), 50):
             yield "\n".join([head, *rows[start : start + 50]])
     for comparison in failed:
-        yield f"**{comparison.name}** could not be compared: {code(comparison.note)}"
+        yield f"**{comparison.name}** could not be compared: {code_span(comparison.note)}"
     if checked.regenerate:
-        yield f"{checked.purpose}: {code(checked.regenerate)}"
+        yield f"{checked.purpose}: {code_span(checked.regenerate)}"
     if checked.diff:
         fence = "`" * (_longest_run(checked.diff) + 3)
         yield f"<details><summary>Diff of the module</summary>\n\n{fence}diff\n{checked.diff}{fence}\n\n</details>"
 
 
 def _row(finding: Finding) -> str:
-    message = " ".join(filter(None, [finding.message, finding.note]))
-    return (
-        f"| {_SIGNS[finding.severity]} | {plain(message)} | `{finding.change.rule}` | `{finding.change.fingerprint}` |"
-    )
+    message = markdown_text(" ".join(filter(None, [finding.message, finding.note])))
+    return f"| {_SIGNS[finding.severity]} | {message} | `{finding.change.rule}` | `{finding.change.fingerprint}` |"
 
 
-def plain(text: str) -> str:
-    """Text in which nothing of a server's is markup, a mention or HTML; what stands between backticks is code."""
+def markdown_text(text: str) -> str:
+    """Text in which nothing from a server is markup, a mention or HTML; whatever is between backticks is code."""
     parts = re.split(r"`([^`]*)`", text)
-    return "".join(code(part) if i % 2 else _escape(part) for i, part in enumerate(parts))
+    return "".join(code_span(part) if i % 2 else _escape(part) for i, part in enumerate(parts))
 
 
 def _escape(text: str) -> str:
@@ -76,8 +74,8 @@ def _escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", entities).replace("@", "@\u200b")
 
 
-def code(text: str) -> str:
-    """A code span, in a table too: nothing in it is markup."""
+def code_span(text: str) -> str:
+    """A code span that also works in a table: nothing in it is markup."""
     fence = "`" * (_longest_run(text) + 1)
     padding = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{padding}{text}{padding}{fence}".replace("|", "\\|") if text else "(nothing)"

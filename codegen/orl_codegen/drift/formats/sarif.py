@@ -14,8 +14,8 @@ from orl_codegen.drift.rules import RULES, Profile, Rule
 _LEVELS = {"error": "error", "warning": "warning", "info": "note", "off": "none"}
 
 
-def sarif(report: Report) -> str:
-    """One run, with the rules that it names; accepted findings are results that are suppressed."""
+def sarif_report(report: Report) -> str:
+    """One run with the rules that it names; accepted findings are suppressed results."""
     found = [finding for _, _, finding in report]
     rules = [rule for rule in RULES.values() if any(finding.change.rule == rule.id for finding in found)]
     driver = {

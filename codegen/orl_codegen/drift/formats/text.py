@@ -1,4 +1,4 @@
-"""For people: what was compared, what was found, how to accept it and how to regenerate, in click's colours."""
+"""For people: what was compared, what was found, how to accept it and how to regenerate, in colour."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import click
 
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
-from orl_codegen.drift.policy import Acceptance
 from orl_codegen.drift.rules import RULES
 from orl_codegen.errors import printable
 
@@ -18,11 +18,11 @@ _OUTCOMES = {
     "same": click.style("ok", fg="green"),
     "different": "",
     "left out": "left out",
-    "failed": click.style("could not be compared", fg="red"),  # why is said on standard error
+    "failed": click.style("could not be compared", fg="red"),  # standard error says why
 }
 
 
-def text(report: Report) -> str:
+def text_report(report: Report) -> str:
     """The report in lines, with ANSI colours."""
     blocks = ["\n".join(_environment(checked, report.verbose)) for checked in report.checked]
     return "\n\n".join([*blocks, *_closing(report)]) + "\n"
@@ -38,7 +38,7 @@ def _environment(checked: Checked, verbose: bool) -> Iterator[str]:
             yield from _finding(finding)
             yield from _meaning(finding) if verbose else ()
     if checked.diff:
-        yield from ("", _colourful(checked.diff))
+        yield from ("", _coloured(checked.diff))
 
 
 def _outcome(comparison: Comparison) -> str:
@@ -67,7 +67,7 @@ def _meaning(finding: Finding) -> Iterator[str]:
     yield f"             What to do: {rule.react}"
 
 
-def _colourful(diff: str) -> str:
+def _coloured(diff: str) -> str:
     colours = {"+": "green", "-": "red", "@": "cyan"}
     return "\n".join(click.style(line, fg=colours.get(line[:1])) for line in diff.rstrip("\n").split("\n"))
 
@@ -77,11 +77,15 @@ def _closing(report: Report) -> Iterator[str]:
     yield click.style(f"{report.summary[:1].upper()}{report.summary[1:]}.", fg="green" if clean else None, bold=True)
     acceptable = [finding for finding in report.failing if not RULES[finding.change.rule].about_files]
     if acceptable:
-        yield "\n\n".join(
-            ["To accept what was found, paste into pyproject.toml and say why:", *map(acceptance, acceptable)]
-        )
+        heading = "To accept what was found, paste this into pyproject.toml and say why:"
+        yield "\n\n".join([heading, *map(acceptance_block, acceptable)])
     if report.unused:
-        yield "\n".join(["Acceptances that cover nothing any more, to be removed:", "", *map(_unused, report.unused)])
+        yield "\n".join(["Acceptances that cover nothing any more; remove them:", "", *map(_unused, report.unused)])
+    yield from _commands(report)
+
+
+def _commands(report: Report) -> Iterator[str]:
+    """The commands to run, once each, under what they are for."""
     commands: dict[str, list[str]] = {}
     for checked in report.checked:
         if checked.findings and checked.regenerate:
@@ -95,8 +99,8 @@ def _unused(entry: Acceptance) -> str:
     return f"    {' '.join(map(printable, words))}: {printable(entry.reason)}"
 
 
-def acceptance(finding: Finding) -> str:
-    """The block of TOML that accepts a finding, and nothing else."""
+def acceptance_block(finding: Finding) -> str:
+    """The block of TOML that accepts this finding and nothing else."""
     change = finding.change
     pairs = {
         "environment": finding.environment,
@@ -105,11 +109,11 @@ def acceptance(finding: Finding) -> str:
         "path": change.path,
         "fingerprint": change.fingerprint,
     }
-    lines = [f"{key} = {toml(value)}" for key, value in pairs.items() if value is not None]
+    lines = [f"{key} = {toml_string(value)}" for key, value in pairs.items() if value is not None]
     return "\n".join(["[[tool.orl-codegen.accept]]", *lines, 'reason = "reviewed: say why"', "# expires = YYYY-MM-DD"])
 
 
-def toml(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, once what is outside ASCII and not printable is escaped too."""
+def toml_string(value: str) -> str:
+    """A TOML string: JSON's escapes are valid TOML once unprintable characters outside ASCII are escaped too."""
     quoted = json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)

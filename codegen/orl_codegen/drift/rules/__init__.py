@@ -1,8 +1,8 @@
-"""The rule catalogue, as data: every kind of change that is told apart, and what it means for code and for training.
+"""The rule catalogue, as data: every kind of change that is distinguished, and what it means for code and for training.
 
-Arguments are requests, so what narrows them breaks callers and what widens them does not. The code profile asks whether
-code that calls the adapter goes on working; the training profile asks whether a run whose prompt holds the schema text
-may be resumed, or compared, across the change. Ids are stable: they stand in accept lists and in reports.
+Arguments are requests: narrowing them breaks callers, widening them does not. The code profile asks whether code that
+calls the adapter keeps working; the training profile asks whether a run whose prompt contains the schema text may be
+resumed, or compared, across the change. Ids are stable, because accept lists and reports refer to them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from orl_codegen.drift.rules.about_files import FILES
 from orl_codegen.drift.rules.about_schemas import SCHEMAS
 from orl_codegen.drift.rules.about_tools import TOOLS
 from orl_codegen.drift.rules.about_values import VALUES
-from orl_codegen.drift.rules.rule import SEVERITIES, Profile, Rule, Severity
+from orl_codegen.drift.rules.rule import PROFILES, SEVERITIES, Profile, Rule, Severity
 
-__all__ = ["RULES", "SEVERITIES", "Profile", "Rule", "Severity"]
+__all__ = ["PROFILES", "RULES", "SEVERITIES", "Profile", "Rule", "Severity"]
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {rule.id: rule for rule in (*ENVIRONMENT, *TOOLS, *SCHEMAS, *VALUES, *FILES)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, get_args
 
 Severity = Literal["error", "warning", "info", "off"]
 Profile = Literal["training", "code"]
 
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info", "off")
-"""From the gravest to none."""
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the most severe to none."""
+
+PROFILES: tuple[Profile, ...] = get_args(Profile)
 
 
 @dataclass(frozen=True)
@@ -17,29 +19,34 @@ class Rule:
     """One kind of change.
 
     Attributes:
-        id: Kebab case, stable for ever.
-        category: The part of the catalogue it stands in.
-        sentence: The message of a finding; `{what}`, `{old}` and `{new}` are filled in.
+        id: Kebab case; it never changes.
+        category: The section of the catalogue that lists it.
+        training: Severity for a training run whose prompt contains the schema text.
+        code: Severity for code that calls the adapter.
+        sentence: The message of a finding; `{what}`, `{old}`, `{new}` and `{path}` (the last part of the pointer) are
+            filled in.
         meaning: What happened.
         why: Why it matters.
-        react: How to react.
-        code: Severity for code that calls the adapter.
-        training: Severity for a training run whose prompt holds the schema text.
+        react: What to do about it.
     """
 
     id: str
+    _: KW_ONLY
     category: str
+    training: Severity
+    code: Severity
     sentence: str
     meaning: str
     why: str
     react: str
-    code: Severity
-    training: Severity
 
     @property
     def about_files(self) -> bool:
-        """Whether it is about our own files: what makes those right again is the next run, so nobody may live with it,
-        and a snapshot that is gone or edited would hide whatever the environment does."""
+        """Whether it is about generated files.
+
+        Such a finding cannot be accepted: generating again fixes it, and a missing or edited snapshot would hide
+        whatever the environment does.
+        """
         return self.category == "files"
 
     def severity(self, profile: Profile) -> Severity:
@@ -48,17 +55,9 @@ class Rule:
 
 
 REGENERATE = "Generate again, and review the difference."
-RETRAIN = "Generate again; start a new run, or keep the old server for the one under way."
+RETRAIN = "Generate again; start a new run, or keep the old server for the current one."
 CALLERS = "Generate again, change the callers, and start a new run: what the model has learnt no longer works."
-PROMPT = "The model's prompt changes, so rewards before and after are not strictly comparable. Calls go on working."
-REJECTS = "The server refuses calls that it used to accept, and the model goes on making them."
+PROMPT = "The model's prompt changes, so rewards before and after are not strictly comparable. Calls continue to work."
+REJECTS = "The server refuses calls that it used to accept, and the model keeps making them."
 NOTHING = "Neither callers nor the prompt are affected."
 NOTE = "Nothing to do; generating again records it."
-
-
-def breaking(id: str, category: str, sentence: str, meaning: str) -> Rule:
-    return Rule(id, category, sentence, meaning, REJECTS, CALLERS, code="error", training="error")
-
-
-def visible(id: str, category: str, sentence: str, meaning: str) -> Rule:
-    return Rule(id, category, sentence, meaning, PROMPT, REGENERATE, code="info", training="warning")

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from orl_codegen.version import __version__
+
 if TYPE_CHECKING:
     from orl_codegen.errors import OrlCodegenError
     from orl_codegen.serving import serve
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from orl_codegen.trl.spec import OpenRewardSpec
 
 __all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve"]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "OpenRewardSpec": "orl_codegen.trl.spec",

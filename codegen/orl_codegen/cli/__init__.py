@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 import click
 
-from orl_codegen import __version__
 from orl_codegen.endings import interrupt_on_sigterm
 from orl_codegen.errors import OrlCodegenError, printable
+from orl_codegen.version import __version__
 
 COMMANDS = {
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be left out).",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from orl_codegen import __version__
 from orl_codegen.drift.change import Change, Place
 from orl_codegen.errors import ConflictError, SchemaError, SnapshotError, TargetError, VerificationError, printable
 from orl_codegen.generator import snapshot
@@ -16,6 +15,7 @@ from orl_codegen.generator.output import reading, rendering
 from orl_codegen.generator.output.folder import owned, read, recorded_targets
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
+from orl_codegen.version import __version__
 
 UNRENDERABLE = (SchemaError, ConflictError, VerificationError)
 """The rendering errors that are the snapshot's fault; a mistake of the caller is not among them."""

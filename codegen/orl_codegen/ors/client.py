@@ -14,7 +14,6 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-import orl_codegen
 from orl_codegen.errors import printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
@@ -22,6 +21,7 @@ from orl_codegen.ors.failures import Failure, Malformed, Refused, Unreachable
 from orl_codegen.ors.operation import Operation
 from orl_codegen.ors.retrying import never_sent, passing, retried
 from orl_codegen.ors.transport import Pool, unreachable
+from orl_codegen.version import __version__
 
 if TYPE_CHECKING:
     import aiohttp
@@ -203,7 +203,7 @@ class Client:
         raise failure  # outside the handler: the context of an error is shown too, and aiohttp's may quote headers
 
     def _headers(self, data: bytes | None, more: dict[str, str] | None) -> dict[str, str]:
-        headers = {"User-Agent": f"orl-codegen/{orl_codegen.__version__}"}
+        headers = {"User-Agent": f"orl-codegen/{__version__}"}
         if self.endpoint.deployment:
             headers["X-Deployment"] = self.endpoint.deployment
         if data is not None:

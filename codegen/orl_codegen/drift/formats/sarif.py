@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from orl_codegen import __version__
 from orl_codegen.drift.findings import Finding, Report
 from orl_codegen.drift.rules import RULES, Profile, Rule
+from orl_codegen.version import __version__
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note", "off": "none"}
 

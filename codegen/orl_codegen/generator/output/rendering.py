@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orl_codegen import __version__
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.contract import docstring
 from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
 from orl_codegen.generator.contract.python_types import NestedType
+from orl_codegen.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

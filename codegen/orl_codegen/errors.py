@@ -5,7 +5,7 @@
     │   └── ConfigError        the same, from `[tool.orl-codegen]` of pyproject.toml
     ├── TargetError            TARGET is none of the three kinds, or names no environment
     ├── ServerError            the server could not be reached, or did not answer as ORS says
-    ├── SnapshotError          a file is no snapshot, or was edited by hand
+    ├── SnapshotError          a file is not a snapshot, or was edited by hand
     ├── SchemaError            a tool's input_schema is refused
     ├── ConflictError          two tasks give one tool different schemas (`--on-conflict error`)
     ├── VerificationError      a rendered module failed a check; nothing was written
@@ -15,7 +15,7 @@
         ├── PromptMismatch     a session's prompt is not the one in the dataset
         └── SchemaDrift        the live tools no longer fit the adapter
 
-A message is one paragraph: what failed, why, and the command or change that mends it. Text of a server is shown
+A message is one paragraph: what failed, why, and the command or change that fixes it. Text of a server is shown
 escaped (`printable`), never raw, and never holds a key or a secret.
 """
 
@@ -35,7 +35,7 @@ class ConfigError(UsageError):
 
 
 class TargetError(OrlCodegenError):
-    """TARGET is none of the three kinds, or what it names is no environment."""
+    """TARGET is none of the three kinds, or what it names is not an environment."""
 
 
 class ServerError(OrlCodegenError):
@@ -43,7 +43,7 @@ class ServerError(OrlCodegenError):
 
 
 class SnapshotError(OrlCodegenError):
-    """A file is no snapshot of ours, or its digest does not match its content."""
+    """A file is not a snapshot of ours, or its digest does not match its content."""
 
 
 class SchemaError(OrlCodegenError):

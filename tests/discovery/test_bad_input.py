@@ -74,8 +74,8 @@ def test_a_session_that_hangs_at_its_tools_is_still_closed() -> None:
 
 
 ANSWERS = {
-    "NaN": (b'{"tools": [{"name": "a", "input_schema": {"minimum": NaN}}]}', "NaN is no JSON number"),
-    "infinite": (b'{"tools": [{"name": "a", "input_schema": {"minimum": 1e999}}]}', "1e999 is no number"),
+    "NaN": (b'{"tools": [{"name": "a", "input_schema": {"minimum": NaN}}]}', "NaN is not a JSON number"),
+    "infinite": (b'{"tools": [{"name": "a", "input_schema": {"minimum": 1e999}}]}', "1e999 is not a number"),
     "duplicate key": (b'{"tools": [{"name": "a", "name": "b"}]}', "the key 'name' stands twice"),
     "lone surrogate": (b'{"tools": [{"name": "a", "description": "\\ud800"}]}', "half of a surrogate pair"),
     "not UTF-8": (b'{"tools": [{"name": "\xff"}]}', "is not JSON"),
@@ -83,8 +83,8 @@ ANSWERS = {
     "very deep": (b"[" * 100_000 + b"]" * 100_000, "nests too deeply"),
     "no list": (b'{"tools": {}}', "holds no list of tools"),
     "no name": (b'{"tools": [{"description": "x"}]}', "holds a tool without a name"),
-    "number as text": (b'{"tools": [{"name": "a", "description": 7}]}', "the description of the tool a is no text"),
-    "list as schema": (b'{"tools": [{"name": "a", "input_schema": []}]}', "is no JSON Schema"),
+    "number as text": (b'{"tools": [{"name": "a", "description": 7}]}', "the description of the tool a is not text"),
+    "list as schema": (b'{"tools": [{"name": "a", "input_schema": []}]}', "is not a JSON Schema"),
     "bad terminal": (b'{"tools": [], "terminal_tool": {"arg": "x"}}', "a terminal tool without a name"),
 }
 

@@ -86,10 +86,10 @@ def test_no_request_follows_a_redirect(path: str) -> None:
             assert len(spec.train_dataset) == 100
             rollout.reset(task_index=0)
             rollout.echo(text="word0")
-            said = rollout.failure
+            message = rollout.failure
         except (ServerError, SessionError) as error:
-            said = str(error)
-        assert f"HTTP 307: a redirect to {elsewhere.url}{path}, which is not followed" in said
+            message = str(error)
+        assert f"HTTP 307: a redirect to {elsewhere.url}{path}, which is not followed" in message
         assert elsewhere.requests == []
         rollout._close()
 
@@ -113,11 +113,11 @@ def test_a_server_that_falls_silent_while_the_environment_works(short_of_patienc
         try:
             rollout = opened(server)
             rollout.echo(text="word0")
-            said = rollout.failure
+            message = rollout.failure
         except SessionError as error:
-            said = str(error)
+            message = str(error)
         assert time.monotonic() - began < 5
-        assert "did not answer 5 pings in a row. The last one: the server did not answer within 0.1 seconds" in said
+        assert "did not answer 5 pings in a row. The last one: the server did not answer within 0.1 seconds" in message
 
 
 def test_a_session_that_is_still_being_created_is_not_lost(short_of_patience: None) -> None:

@@ -14,7 +14,7 @@ from orl_codegen.trl.owning import owning
 class Factory:
     """Makes one adapter for each rollout. It pickles.
 
-    Where it was unpickled, nobody passes its adapters to reward functions: `AsyncGRPOTrainer` runs the rollouts in a
+    Where it was unpickled, reward functions are not given its adapters: `AsyncGRPOTrainer` runs the rollouts in a
     process of their own. So there an adapter owns its reward, see `owning.py`.
     """
 

@@ -100,7 +100,7 @@ def _message(message: JSON, number: int, calls: list[str]) -> JSON:
 
 
 def _call(call: str, function: JSON) -> list[JSON]:
-    """A call as a block. The model may write anything for arguments: what is no object is a block of text before it."""
+    """A call as a block. Arguments that are not an object, which a model may write, become text before it."""
     arguments = written = function.get("arguments")
     if isinstance(written, str):
         with contextlib.suppress(ValueError, RecursionError):

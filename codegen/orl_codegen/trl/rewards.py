@@ -1,4 +1,4 @@
-"""The reward function: what each rollout's environment said, and nothing that it did not say."""
+"""The reward function: the scores that the environments gave, and none that they did not give."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def settled(
 ) -> list[RolloutAdapter | None]:
     """The rollouts behind the completions, each with all that it will be told; None for those that are not ours.
 
-    Every reward function that ends sessions begins with this, because nobody says in which order they are called.
+    Every reward function that ends sessions begins with this, because they are called in any order.
     """
     rollouts = [left_behind(prompt) for prompt in prompts] if environments is None else environments
     ours = [rollout if isinstance(rollout, RolloutAdapter) else None for rollout in rollouts]

@@ -1,6 +1,6 @@
 """What a server answers, read strictly: the bytes of an answer in, JSON that can be written down and read back out.
 
-The SDK's client types are narrower than the wire (a key may be missing, another one extra), so snapshots are taken from
+The SDK's client types are narrower than the wire (keys may be missing or extra), so snapshots are taken from
 the JSON itself. A server may send anything: what has no single meaning is refused here, before anything else sees it.
 """
 
@@ -20,15 +20,15 @@ def parse(body: bytes, source: str) -> Any:
     """The JSON of an answer; `source` says in errors where it came from.
 
     Raises:
-        ServerError: It is no JSON, or JSON with NaN, an infinite number, a key that stands twice, half of a surrogate
-            pair, or more than 200 levels.
+        ServerError: It is not JSON, or JSON with NaN, an infinite number, a key that stands twice, half of a
+            surrogate pair, or more than 200 levels.
     """
     try:
         value = json.loads(body, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise ServerError(
-            f"{source} holds text that is no Unicode (half of a surrogate pair), which is refused."
+            f"{source} holds text that is not Unicode (half of a surrogate pair), which is refused."
         ) from None
     except RecursionError:
         raise ServerError(f"{source} nests too deeply, which is refused.") from None
@@ -52,13 +52,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no number that can be kept")
+        raise ValueError(f"{text} is not a number that can be kept")
     return number
 
 
@@ -79,8 +79,8 @@ def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:
     """The specs of a `/tools` or `/task_tools` answer, verbatim, exact duplicates left out.
 
     Raises:
-        ServerError: A spec is no object, has no name, or its description or schema has a type that no version of the
-            standard gives it.
+        ServerError: A spec is not an object, has no name, or its description or schema has a type that no
+            version of the standard gives it.
     """
     tools = answer.get("tools") if isinstance(answer, dict) else answer
     if not isinstance(tools, list):
@@ -89,9 +89,9 @@ def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:
         if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
             raise ServerError(f"{source} holds a tool without a name: {printable(json.dumps(spec), 80)}.")
         if not isinstance(spec.get("description"), str | None):
-            raise ServerError(f"{source}: the description of the tool {printable(spec['name'])} is no text.")
+            raise ServerError(f"{source}: the description of the tool {printable(spec['name'])} is not text.")
         if not isinstance(spec.get("input_schema"), dict | bool | None):
-            raise ServerError(f"{source}: the input_schema of the tool {printable(spec['name'])} is no JSON Schema.")
+            raise ServerError(f"{source}: the input_schema of the tool {printable(spec['name'])} is not a JSON Schema.")
     return list({canonical(spec): spec for spec in reversed(tools)}.values())[::-1]
 
 
@@ -104,7 +104,7 @@ def terminal_tool(answer: Any, source: str) -> dict[str, Any] | None:
         raise ServerError(f"{source} describes a terminal tool without a name.")
     arg, description = spec.get("arg"), spec.get("description") or ""
     if not isinstance(arg, str | None) or not isinstance(description, str):
-        raise ServerError(f"{source}: the argument or the description of the terminal tool is no text.")
+        raise ServerError(f"{source}: the argument or the description of the terminal tool is not text.")
     return {"name": spec["name"], "arg": arg, "description": description}
 
 

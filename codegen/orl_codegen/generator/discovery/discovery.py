@@ -37,7 +37,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Progress for which there is no display."""
 
     def probed(self, done: int, total: int) -> None:
         """Say nothing."""
@@ -193,10 +193,10 @@ async def _tools_in(session: Session) -> bytes:
     return await session.read("tools")  # servers older than task tools
 
 
-def _unprobed(index: int, options: Options, said: str) -> str:
+def _unprobed(index: int, options: Options, reason: str) -> str:
     return (
         f"Task {index} of the split {printable(options.split)} could not be opened to see its tools: "
-        f"{said.rstrip('.')}. If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with "
+        f"{reason.rstrip('.')}. If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with "
         "--allow-partial, or probe others with --probe."
     )
 
@@ -224,21 +224,21 @@ def _refuse_nothing(server: Server, snapshot: Snapshot) -> None:
 
 def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:
     """A snapshot is committed: what the server was told in confidence must not come back in it."""
-    said = (snapshot.variant, snapshot.splits, snapshot.tools, snapshot.task_tools, snapshot.terminal_tool)
-    if any(server.endpoint.redacted(text) != text for text in _texts(said)):
+    recorded = (snapshot.variant, snapshot.splits, snapshot.tools, snapshot.task_tools, snapshot.terminal_tool)
+    if any(server.endpoint.redacted(text) != text for text in _scalars(recorded)):
         raise ServerError(
             f"{server.shown} puts the value of a secret or a key into what it says about its tools, and a "
-            "snapshot is made to be committed. Mend the environment."
+            "snapshot is made to be committed. Fix the environment."
         )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _scalars(value: Any) -> Iterator[str]:
     """Every scalar in a value, keys included, as the text that it is; JSON would escape what it is searched for."""
     if isinstance(value, TaskTool):
-        yield from _texts(value.spec)
+        yield from _scalars(value.spec)
     elif isinstance(value, Mapping):
-        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+        yield from (text for pair in value.items() for part in pair for text in _scalars(part))
     elif isinstance(value, (list, tuple)):
-        yield from (text for part in value for text in _texts(part))
+        yield from (text for part in value for text in _scalars(part))
     else:
         yield str(value)

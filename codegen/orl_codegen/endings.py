@@ -25,6 +25,28 @@ def interrupt_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, interrupt)
 
 
+def end_with_parent(within: float) -> None:
+    """End this process and its whole group once the parent has ended, and nothing holds standard input open any more.
+
+    The child that serves an environment calls it. SIGTERM ends the group at once, which is what a server like uvicorn
+    wants: it shuts down first, and raises the signal again then. One that does not has `within` seconds.
+    """
+    import sys
+    import time
+
+    def end(*_: object) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+    def watch() -> None:
+        sys.stdin.read()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(within)
+        end()
+
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def before_exit(close: Callable[[], None]) -> None:
     """Call `close` at a normal exit and after an exception, once the threads that Python waits for are done.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from orl_codegen.endings import end_with_parent
 from orl_codegen.errors import OrlCodegenError, TargetError, printable
 from orl_codegen.serving.parent import STOP_WITHIN
 
@@ -108,7 +108,7 @@ def _application(environment: type[Any]) -> Any:
 def _run_child(report: int) -> None:
     request = json.loads(sys.stdin.readline())
     _restore_path(request)
-    _end_with_parent()
+    end_with_parent(STOP_WITHIN)
     with os.fdopen(report, "w") as answer:
         try:
             environment = load_environment(request["target"])
@@ -138,24 +138,6 @@ def _restore_path(request: dict[str, Any]) -> None:
     os.environ.pop("PYTHONPATH", None)
     if request["pythonpath"] is not None:
         os.environ["PYTHONPATH"] = request["pythonpath"]
-
-
-def _end_with_parent() -> None:
-    """End this process group when the parent has ended, and on SIGTERM, which uvicorn raises again on its way out."""
-    import threading
-    import time
-
-    def end(*_: object) -> None:
-        os.killpg(0, signal.SIGKILL)
-
-    def watch() -> None:
-        sys.stdin.read()
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(STOP_WITHIN)
-        end()
-
-    signal.signal(signal.SIGTERM, end)
-    threading.Thread(target=watch, daemon=True).start()
 
 
 if __name__ == "__main__":

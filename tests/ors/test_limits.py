@@ -1,0 +1,40 @@
+"""What README says about waits and sizes is what `ors/limits.py` holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orl_codegen.ors import limits
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("row", "seconds"),
+    [
+        ("each step of opening a session", limits.OPEN_WITHIN),
+        ("questions that need no sandbox", limits.ANSWER_WITHIN),
+        ("a tool call, while the server answers pings", limits.CALL_WITHIN),
+        ("closing a session", limits.CLOSE_WITHIN),
+    ],
+)
+def test_the_table_of_waits(row: str, seconds: float) -> None:
+    """Each row names the seconds of its limit."""
+    [found] = re.findall(rf"\| {re.escape(row)}.*\| (\d+) s", README)
+    assert float(found) == seconds
+
+
+def test_the_other_figures() -> None:
+    """Pings, the end of the process and sizes."""
+    assert f"pings, one every {limits.PING_EVERY:g} s" in README and limits.PINGS_LOST == 5
+    assert f"{limits.EXIT_WITHIN:g} s for all of them when the process ends" in README
+    assert f"up to {limits.ANSWER_BYTES >> 20} MiB" in README and f"up to {limits.TASKS_BYTES >> 20} MiB" in README
+
+
+def test_pauses_grow_to_a_limit() -> None:
+    """Doubled each time, and never beyond the longest, however many attempts there were."""
+    pauses = [limits.pause(attempt) for attempt in (1, 2, 3, 4, 5, 10_000)]
+    assert pauses == [1, 2, 4, 8, 10, 10]

@@ -21,27 +21,27 @@ WATCH_EVERY = 0.5
 @environment_options
 @click.option("--offline", is_flag=True, help="Render again from the committed snapshots; no network.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; exit status 1 if a file would change.")
-@click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of what changes.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of every change.")
 @click.option("--prune", is_flag=True, help="Remove files of orl-codegen that no environment of pyproject.toml claims.")
 @click.option("--watch", is_flag=True, help="Generate again whenever the Python file of a TARGET changes.")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Every note, and the files that did not change.")
+@click.option("-v", "--verbose", is_flag=True, help="Every note, and the unchanged files.")
 def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
     """Snapshot the tools of each TARGET, render its adapter, type-check it, and write both files.
 
     TARGET is a catalog name (Owner/Name), the URL of a server, or a Python environment class (path/to/server.py[:Class]
-    or package.module:Class). Without TARGET it is every environment in [tool.orl-codegen] of pyproject.toml.
+    or package.module:Class). Without TARGET, it generates every environment in [tool.orl-codegen] of pyproject.toml.
     """
     how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose")}
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
     if prune and not (selection.whole and selection.config.jobs):
         raise UsageError(
-            "--prune removes what no environment of pyproject.toml claims. List them there, in "
-            "[[tool.orl-codegen.environments]], and name no TARGET."
+            "--prune removes files that no environment of pyproject.toml claims. List the environments there, in "
+            "[[tool.orl-codegen.environments]], and do not name a TARGET."
         )
     if watch:
         if offline or prune:
-            raise UsageError("--watch asks the live environments again and again: leave --offline and --prune out.")
+            raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
         return _watch(selection, **how)
     return _generate(selection, offline=offline, prune=prune, **how)
 
@@ -70,7 +70,7 @@ def _generate(
     for adapter in adapters:
         before, now = targets.get(adapter.slug), adapter.contract.snapshot.target
         if before and before != now and not quiet:
-            replaced = f"{adapter.slug} was made from {printable(before)}, and is made from {printable(now)} now"
+            replaced = f"{adapter.slug} was generated from {printable(before)}, and now from {printable(now)}"
             click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
     changed = {change.path for change in changes}
     for change in changes:
@@ -86,7 +86,7 @@ def _generate(
 
 
 def unified_diff(path: Path, old: str | None, new: str | None) -> str:
-    """The unified diff of a file, with what a terminal could obey in it escaped."""
+    """The unified diff of a file; what a terminal would obey is escaped."""
     import difflib
 
     names = [
@@ -102,7 +102,7 @@ def _watch(selection: Selection, **how: Any) -> int:
     """Generate now and after each change of a file, until interrupted. After an error, wait for the next change."""
     watched = [(job, path) for job in selection.jobs if (path := _python_file(job.target))]
     if not watched:
-        raise UsageError("--watch looks at Python files, and no TARGET is one. Name path/to/server.py[:Class].")
+        raise UsageError("--watch watches Python files, and no TARGET is one. Name path/to/server.py[:Class].")
     selection, files = replace(selection, jobs=tuple(job for job, _ in watched)), [path for _, path in watched]
     try:
         while True:
@@ -128,7 +128,7 @@ def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
 def _stat(path: Path) -> Any:
     try:
         return path.stat()
-    except OSError:  # an editor is about to put the new file in its place
+    except OSError:  # an editor is about to replace it
         return None
 
 
@@ -138,6 +138,6 @@ def _echo(quiet: bool, text: str) -> None:
 
 
 def _shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
+    """A path, relative to the working directory if it is inside it."""
     absolute = path.resolve()
     return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

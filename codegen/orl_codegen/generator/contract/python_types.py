@@ -34,6 +34,7 @@ class Field:
     key: str
     annotation: str
     required: bool
+    description: str = ""
 
     @property
     def source(self) -> str:
@@ -102,6 +103,7 @@ class _Shape:
     keys: tuple[str, ...]
     required: frozenset[str]
     name: Identifier | None
+    descriptions: tuple[str, ...] = ()
 
 
 class _Bundle:
@@ -122,7 +124,8 @@ class _Bundle:
     def add(self, schema: Schema, name: Identifier | None, path: list[str]) -> str:
         placeholder = f"N{len(self.shapes)}"
         keys = object_keys(schema)
-        self.shapes[placeholder] = _Shape(placeholder, keys, schema.required, name)
+        texts = tuple(schema.properties.get(key, Schema("any")).description for key in keys)
+        self.shapes[placeholder] = _Shape(placeholder, keys, schema.required, name, texts)
         if name is not None:
             self.known.setdefault((self.tool, schema.pointer), []).append((schema, placeholder))
         self.define(placeholder, [(schema.properties.get(key, Schema("any")), [*path, key]) for key in keys])
@@ -260,7 +263,10 @@ class _Answer:
     def nested(self, shape: _Shape) -> NestedType:
         assert shape.name is not None
         annotations = self.annotations(shape.placeholder)
-        fields = tuple(Field(key, annotation, key in shape.required) for key, annotation in annotations.items())
+        fields = tuple(
+            Field(key, annotation, key in shape.required, text)
+            for (key, annotation), text in zip(annotations.items(), shape.descriptions, strict=True)
+        )
         return NestedType(shape.name, fields)
 
     def source(self, node: ast.expr) -> str:

@@ -45,7 +45,7 @@ def test_method_names_are_public_unique_and_free(names: list[str]) -> None:
 
 @given(ANY_NAMES)
 def test_parameter_names_are_unique_and_survive_the_compiler(keys: list[str]) -> None:
-    """A parameter name is an identifier that is neither mangled nor folded, and that the docstring parser can read."""
+    """A parameter name is an identifier that Python neither mangles nor folds and the docstring parser can read."""
     made = list(parameter_names(keys).values())
     assert len({unicodedata.normalize("NFKC", name) for name in made}) == len(keys)
     for name in made:
@@ -63,13 +63,13 @@ def test_the_order_of_the_server_changes_no_name(orders: tuple[list[str], list[s
 
 @given(st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True))
 def test_a_key_that_python_can_spell_is_its_own_name(key: str) -> None:
-    """Nothing is renamed without need, and nothing is cut short."""
+    """Nothing is renamed or shortened without need."""
     if not keyword.iskeyword(key) and key != "self":
         assert parameter_names([key]) == {key: key}
 
 
 def test_the_members_of_the_adapter_are_all_reserved() -> None:
-    """A tool can hide no attribute of the base class, whatever is added to it."""
+    """No tool can hide an attribute of the base class, even one that is added later."""
     made = golden.contract(golden.read("no-parameters"))
     adapter = golden.adapter_of(render(made, "adapter"), made)
     instance = {name for name in vars(adapter()) if not name.startswith("_")}
@@ -77,13 +77,13 @@ def test_the_members_of_the_adapter_are_all_reserved() -> None:
     assert instance | members <= ADAPTER_MEMBERS
 
 
-def test_class_names_that_differ_in_case_only_are_told_apart() -> None:
-    """Types of the tools `Run` and `run` do not meet."""
+def test_class_names_that_differ_only_in_case_do_not_collide() -> None:
+    """Types of the tools `Run` and `run` do not collide."""
     scope = type_scope()
     assert [type_name(["Run", "options"], scope), type_name(["run", "options"], scope)] == ["RunOptions", "RunOptions2"]
 
 
 def test_slugs_and_classes_read_like_their_source() -> None:
-    """A catalog name gives the class and the module that one would write by hand."""
+    """A catalog name becomes the class and module names that one would choose by hand."""
     assert (pascal("Eigent/SETA"), snake("Eigent/SETA")) == ("EigentSETA", "eigent_seta")
     assert (pascal("search-recipes"), snake("KitchenHTTPServer")) == ("SearchRecipes", "kitchen_http_server")

@@ -1,4 +1,4 @@
-"""What the model is shown allows whatever the environment allows: no type is narrower than its schema."""
+"""The model may send whatever the environment accepts: no type is narrower than its schema."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _inside(schemas: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dic
 
 
 def _instances(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that a schema may allow; what it does not is filtered out by validating."""
+    """Values that a schema may allow; validation filters out those that it does not."""
     if "const" in schema:
         return st.just(schema["const"])
     if "enum" in schema:
@@ -84,7 +84,7 @@ def schemas_with_a_value(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
 )
 @given(schemas_with_a_value())
 def test_what_the_environment_takes_the_model_may_give(example: tuple[dict[str, Any], Any]) -> None:
-    """A value that is valid for the wire schema is valid for the one that the model sees."""
+    """A value that is valid under the wire schema is valid under the schema that the model sees."""
     schema, value = example
     spec = {"name": "t", "description": "", "input_schema": {"type": "object", "properties": {"p": schema}}}
     made = build(Snapshot("http://127.0.0.1:1", "v", "train", tools=(spec,)))

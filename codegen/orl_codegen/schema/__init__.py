@@ -1,1 +1,1 @@
-"""JSON Schema, worked out: the normal form that the generator and drift both read."""
+"""JSON Schema, worked out: `expansion` makes the one form of a schema that the generator and drift both read."""

@@ -1,13 +1,13 @@
 """JSON values as values: when two are the same, which are distinct, and what type they have.
 
-Python disagrees with JSON about that (`True == 1`, lists are not hashable), so nothing compares them by `==`.
+Python disagrees with JSON here (`True == 1`, and lists cannot be hashed), so nothing compares them by `==`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeGuard
 
 JSONType = Literal["string", "integer", "number", "boolean", "null", "array", "object"]
 
@@ -18,21 +18,44 @@ def canonical(value: Any) -> str:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two JSON values are one."""
+    """Whether two JSON values are written alike: 1 and 1.0 are not (see `differs`)."""
     return canonical(a) == canonical(b)
 
 
 def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values without repetitions, in the order in which they first come."""
+    """The values without repetitions, in the order of their first appearance."""
     first: dict[str, Any] = {}
     for value in values:
         first.setdefault(canonical(value), value)
     return tuple(first.values())
 
 
+def identity(value: Any) -> str:
+    """A text that is equal for equal JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    return canonical(_whole_as_int(value))
+
+
+def differs(old: Any, new: Any) -> bool:
+    """Whether two JSON values differ as JSON Schema sees it."""
+    return identity(old) != identity(new)
+
+
+def _whole_as_int(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _whole_as_int(part) for key, part in value.items()}
+    return [_whole_as_int(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
 def json_type(value: Any) -> JSONType:
-    """The JSON type of a value as `json.loads` gives it."""
+    """The JSON type of a value as `json.loads` returns it."""
     if isinstance(value, bool):
         return "boolean"
     types: dict[type, JSONType] = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
     return types.get(type(value), "null")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a JSON number (`json.loads` also reads NaN and infinities, which JSON does not have)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,7 +1,7 @@
 """JSON Schema, worked out: one immutable tree in which every reference is resolved.
 
-`Schema` is the only form that annotations, wording, merging and drift read; `expansion` makes it. Text and values stay
-exactly what the server said.
+`Schema` is the only form that types, wording, merging and drift read; `expansion` makes it. Text and values stay
+exactly as the server sent them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ class Schema:
     """One schema of the tree.
 
     Attributes:
-        kind: The JSON type; `any` where nothing is said, `never` for `false`, `union` for several branches,
+        kind: The JSON type; `any` where nothing narrows it, `never` for `false`, `union` for several branches,
             `recursion` where the schema at `pointer` would contain itself.
         nullable: Whether null is allowed besides `kind`.
         values: The values of `enum` and `const`, null left out (see `nullable`); None where any value will do.
         options: The branches of a union, flat and without duplicates.
-        items: The schema of each item of an array (beyond `prefix`); None where nothing is said.
+        items: The schema of each item of an array (beyond `prefix`); None where the schema has none.
         prefix: The schemas of the first items of an array (`prefixItems`).
         properties: The properties of an object, in the order of the schema.
-        required: The names that must be present, also those that `properties` does not list.
-        additional: The schema of properties that are not listed (`never` for `false`); None where nothing is said.
-        facts: Every other keyword, as it stood: `description`, `default`, `title`, limits, `pattern`, `format`, ...
-        pointer: Where it stands in the input_schema, after following references: schemas with one pointer are one
-            definition and get one type.
+        required: The names that must be present, including those that `properties` does not list.
+        additional: The schema of properties that are not listed (`never` for `false`); None where the schema has
+            none.
+        facts: Every other keyword, verbatim: `description`, `default`, `title`, limits, `pattern`, `format`, ...
+        pointer: Where it is in the input_schema, after following references: schemas with the same pointer are the
+            same definition and get the same type.
     """
 
     kind: Kind
@@ -61,7 +62,7 @@ class Schema:
 
 def union_of(schemas: Iterable[Schema], facts: Mapping[str, Any] = EMPTY, pointer: str = "") -> Schema:
     """The schema that allows what any of `schemas` allows: flat, without duplicates, null pulled out."""
-    found: dict[str, Schema] = {}  # by representation, which is what makes two schemas the same (and true is not 1)
+    found: dict[str, Schema] = {}  # by representation, in which true is not 1, as it is for `==`
     nullable = False
     for schema in schemas:
         nullable = nullable or schema.nullable or schema.kind == "null"

@@ -1,4 +1,4 @@
-"""The narrowest schema that takes whatever any of several takes: for a tool that differs from task to task."""
+"""The narrowest schema that accepts whatever any of several accepts: for a tool that differs from task to task."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.schema.json_values import distinct, same
+from orl_codegen.schema.keywords import LOWER_LIMITS, UPPER_LIMITS
 from orl_codegen.schema.tree import EMPTY, Schema, union_of
 
-LOWER_LIMITS = frozenset("minimum exclusiveMinimum minLength minItems minProperties".split())
-UPPER_LIMITS = frozenset("maximum exclusiveMaximum maxLength maxItems maxProperties".split())
+OF_CONTAINS = frozenset({"minContains", "maxContains"})
+"""Limits that mean nothing without the `contains` beside them, so they are not widened on their own."""
 
 
 def widen(schemas: Sequence[Schema]) -> Schema:
-    """The narrowest schema of the tree that takes whatever any of `schemas` takes."""
+    """The narrowest schema of the tree that accepts whatever any of `schemas` accepts."""
     widened = schemas[0]
     for schema in schemas[1:]:
         widened = _wider(widened, schema)
@@ -61,11 +62,11 @@ def _wider_object(a: Schema, b: Schema) -> Schema:
 
 
 def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:
-    """Of limits the wider one holds, if both tasks set one; texts of both are kept; the rest has to be the same."""
+    """The wider limit, where both schemas set one; the texts of both; and what is the same in both."""
     shared = {key: value for key, value in a.facts.items() if key in b.facts and same(value, b.facts[key])}
     for wider, keywords in ((min, LOWER_LIMITS), (max, UPPER_LIMITS)):
-        for key in keywords & a.facts.keys() & b.facts.keys():
-            if all(isinstance(side.facts[key], (int, float)) for side in (a, b)):
+        for key in keywords:
+            if key not in OF_CONTAINS and all(isinstance(side.facts.get(key), (int, float)) for side in (a, b)):
                 shared[key] = wider(a.facts[key], b.facts[key])
     texts = list(dict.fromkeys(text for text in (a.description, b.description) if text.strip()))
     return MappingProxyType({**shared, **({"description": "\n".join(texts)} if texts else {})})

@@ -1,1 +1,1 @@
-"""`Snapshot -> Contract`: what a server said, worked out for Python."""
+"""`Snapshot -> Contract`: what a server sent, worked out for Python."""

@@ -1,6 +1,6 @@
-"""The single things that a schema says of a value: its limits, its default, what goes together, as short clauses.
+"""What a schema says about a value (its limits, its default, what goes together), as short clauses.
 
-Each reads both ways: as a sentence in the line of a parameter ("From 1 to 50. Default: 10."), and inline behind a
+Each reads both ways: as a sentence in the line of a parameter ("From 1 to 50. Default: 10."), and inline after a
 nested field (`(integer, from 1 to 50, default 10)`).
 """
 
@@ -12,25 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orl_codegen.schema.json_values import is_number
+from orl_codegen.schema.keywords import TOLD_AS_JSON
 from orl_codegen.schema.tree import Schema
-
-IN_WORDS = frozenset(
-    "description title default example examples format pattern minimum maximum exclusiveMinimum exclusiveMaximum "
-    "multipleOf minLength maxLength minItems maxItems uniqueItems minProperties maxProperties deprecated readOnly "
-    "writeOnly contentEncoding contentMediaType discriminator type alternatives".split()
-)
-"""Keywords with words of their own."""
-
-AS_JSON = frozenset(
-    "allOf anyOf oneOf not if then else contains minContains maxContains propertyNames patternProperties dependencies "
-    "dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems contentSchema".split()
-)
-"""Keywords that are told as they stand, in JSON."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing said of a value: `from 1 to 50`, or a label and a value as in `default 10`."""
+    """One thing about a value: `from 1 to 50`, or a label and a value as in `default 10`."""
 
     text: str
     value: str | None = None
@@ -51,7 +40,7 @@ def limits(schema: Schema) -> Iterator[Clause]:
     if "type" in facts:
         yield Clause("type", ", ".join(map(str, facts["type"])))
     yield from _range(facts)
-    if _is_number(facts.get("multipleOf")):
+    if is_number(facts.get("multipleOf")):
         yield Clause(f"a multiple of {json_text(facts['multipleOf'])}")
     for unit, of in (("character", "Length"), ("item", "Items"), ("field", "Properties")):
         yield from _count(facts.get(f"min{of}"), facts.get(f"max{of}"), unit)
@@ -63,7 +52,7 @@ def limits(schema: Schema) -> Iterator[Clause]:
 
 
 def general(schema: Schema) -> Iterator[Clause]:
-    """What is said about a value whatever its type."""
+    """What can be said about a value of any type."""
     facts = schema.facts
     for label, keyword in (("encoding", "contentEncoding"), ("media type", "contentMediaType")):
         if isinstance(facts.get(keyword), str):
@@ -71,7 +60,7 @@ def general(schema: Schema) -> Iterator[Clause]:
     for keyword, text in (("readOnly", "read only"), ("writeOnly", "write only"), ("deprecated", "deprecated")):
         if facts.get(keyword) is True:
             yield Clause(text)
-    if "default" in facts and not _says_default(schema.description, facts["default"]):
+    if "default" in facts and not _mentions_default(schema.description, facts["default"]):
         yield Clause("default", json_text(facts["default"]))
     examples = facts.get("examples", [facts["example"]] if "example" in facts else [])
     if examples:
@@ -85,20 +74,20 @@ def general(schema: Schema) -> Iterator[Clause]:
     discriminator = facts.get("discriminator")
     if isinstance(discriminator, Mapping) and isinstance(discriminator.get("propertyName"), str):
         yield Clause("told apart by", word(discriminator["propertyName"]))
-    also = {key: value for key, value in facts.items() if key in AS_JSON and not _required_groups(value)}
+    also = {key: value for key, value in facts.items() if key in TOLD_AS_JSON and not _required_groups(value)}
     if also:
         yield Clause("also", json_text(also))
 
 
-def _says_default(description: str, default: Any) -> bool:
-    """Whether a description tells the default already, as many do."""
+def _mentions_default(description: str, default: Any) -> bool:
+    """Whether a description already mentions the default, as many do."""
     spellings = {json_text(default), repr(default), str(default)} - {""}
     spelled = "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
     return bool(re.search(rf"(?i)\bdefaults?(?: to| is|:)? ?`?(?:{spelled})(?!\w|\.\w)", description))
 
 
 def _required_groups(options: Any) -> list[str]:
-    """`a with b` for each branch that only says which fields go together; nothing where a branch says more."""
+    """`a with b` for each branch; empty unless all branches only say which fields go together."""
     if not isinstance(options, list) or not all(isinstance(option, Mapping) for option in options):
         return []
     if not all(isinstance(option.get("required"), list) for option in options):
@@ -119,32 +108,28 @@ def _group(option: Mapping[str, Any]) -> str:
 def _range(facts: Mapping[str, Any]) -> Iterator[Clause]:
     low, high = facts.get("minimum"), facts.get("maximum")
     above, below = facts.get("exclusiveMinimum"), facts.get("exclusiveMaximum")
-    if above is True:  # draft 4 says with a boolean that the bound itself is left out
+    if above is True:  # in draft 4, a boolean excludes the bound itself
         low, above = None, low
     if below is True:
         high, below = None, high
-    if _is_number(low) and _is_number(high):
+    if is_number(low) and is_number(high):
         yield Clause(f"from {json_text(low)} to {json_text(high)}")
-    elif _is_number(low) or _is_number(high):
-        yield Clause(f"at least {json_text(low)}" if _is_number(low) else f"at most {json_text(high)}")
-    if _is_number(above):
+    elif is_number(low) or is_number(high):
+        yield Clause(f"at least {json_text(low)}" if is_number(low) else f"at most {json_text(high)}")
+    if is_number(above):
         yield Clause(f"greater than {json_text(above)}")
-    if _is_number(below):
+    if is_number(below):
         yield Clause(f"less than {json_text(below)}")
 
 
 def _count(low: object, high: object, unit: str) -> Iterator[Clause]:
-    if _is_number(low) and _is_number(high):
+    if is_number(low) and is_number(high):
         count = f"exactly {low}" if low == high else f"{low} to {high}"
         yield Clause(f"{count} {unit}{'' if low == high == 1 else 's'}")
-    elif _is_number(low):
+    elif is_number(low):
         yield Clause(f"at least {low} {unit}{'' if low == 1 else 's'}")
-    elif _is_number(high):
+    elif is_number(high):
         yield Clause(f"at most {high} {unit}{'' if high == 1 else 's'}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def json_text(value: Any) -> str:
@@ -153,12 +138,12 @@ def json_text(value: Any) -> str:
 
 
 def word(text: str) -> str:
-    """A name as it stands, or as a JSON string where it has spaces or signs that would blur the sentence."""
+    """A name verbatim, or as a JSON string where it has spaces or punctuation that would blur the sentence."""
     return text if re.fullmatch(r"[\w.$/-]+", text) else json_text(text)
 
 
 def capital(text: str) -> str:
-    """The text with a capital in front."""
+    """The text with its first letter capitalised."""
     return text[:1].upper() + text[1:]
 
 

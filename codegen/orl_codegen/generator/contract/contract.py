@@ -1,6 +1,6 @@
 """The contract: a snapshot worked out for Python, with every name, type and text settled.
 
-From here on nothing is decided any more: the templates receive these finished strings.
+Nothing is decided after this: the templates receive these finished strings.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from orl_codegen.errors import ConflictError, SchemaError, printable
 from orl_codegen.generator.contract import docstring, wording
 from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
 from orl_codegen.generator.contract.naming import Identifier, method_names, parameter_names, pascal
-from orl_codegen.generator.contract.python_types import NestedType, annotate, object_keys
+from orl_codegen.generator.contract.python_types import NestedType, object_keys
 from orl_codegen.generator.contract.suspicion import suspicious
+from orl_codegen.generator.contract.type_generator import annotate
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.schema.tree import Schema
 
@@ -23,7 +24,7 @@ NoteKind = Literal["left out", "widened", "renamed", "suspicious", "not shown"]
 
 @dataclass(frozen=True)
 class Note:
-    """A line of the report: something that the user should know of before committing. All text is printable."""
+    """A line of the report: something that the user should know before committing. All text is printable."""
 
     kind: NoteKind
     tool: str
@@ -36,11 +37,11 @@ class Parameter:
 
     Attributes:
         key: Its wire key.
-        name: How Python, and so the model, spells it.
+        name: How Python, and therefore the model, spells it.
         annotation: Source of its type.
-        required: Whether a call must give it.
+        required: Whether a call must pass it.
         text: What the model reads about it, one line.
-        schema: The schema that it was made of.
+        schema: Its schema.
     """
 
     key: str
@@ -61,7 +62,7 @@ class Tool:
         text: What the model reads about it.
         parameters: In the order of the schema.
         tasks: The probed tasks that offer it; None for a shared tool.
-        schema: The top-level object that it was made of.
+        schema: The top-level object of its `input_schema`.
     """
 
     wire_name: str
@@ -79,7 +80,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Contract:
-    """Everything that a module says."""
+    """Everything that goes into a module."""
 
     class_name: Identifier
     snapshot: Snapshot
@@ -95,11 +96,11 @@ def build(
     allow_partial: bool = False,
     on_conflict: OnConflict = "widen",
 ) -> Contract:
-    """Work a snapshot out for Python.
+    """Work out a snapshot for Python.
 
     Args:
-        snapshot: What the server said.
-        class_name: Name of the adapter class; by default made of the variant.
+        snapshot: What the server sent.
+        class_name: Name of the adapter class; by default derived from the variant.
         allow_partial: Leave refused tools out, with a note, instead of raising.
         on_conflict: What to do where tasks give one tool different schemas.
 
@@ -173,7 +174,7 @@ def _conflict_message(tool: MergedTool) -> str:
 
 
 def _environment_notes(snapshot: Snapshot) -> list[Note]:
-    """What is odd about the texts of the environment itself."""
+    """Notes about the environment itself."""
     found = suspicious([snapshot.variant, snapshot.terminal_tool, snapshot.splits])
     return [Note("suspicious", "the environment", printable(", ".join(found)))] if found else []
 
@@ -192,7 +193,7 @@ def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
     for parameter in tool.parameters:
         if parameter.name != parameter.key:
             note("renamed", f"its parameter {printable(parameter.key)!r} is spelled {parameter.name} in Python")
-    found = suspicious([tool.wire_name, merged.description, *_texts_of(tool.schema)])
+    found = suspicious([tool.wire_name, merged.description, *_raw_parts(tool.schema)])
     if found:
         note("suspicious", printable(", ".join(found)))
     if merged.other_keys:
@@ -205,6 +206,7 @@ def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
     return notes
 
 
-def _texts_of(schema: Schema) -> list[object]:
+def _raw_parts(schema: Schema) -> list[object]:
+    """Everything in a schema that the server wrote, at any depth."""
     own = [dict(schema.facts), list(schema.properties), schema.values or (), sorted(schema.required)]
-    return [*own, *(text for part in wording.parts_of(schema) for text in _texts_of(part))]
+    return [*own, *(raw for part in wording.parts_of(schema) for raw in _raw_parts(part))]

@@ -1,7 +1,7 @@
-"""One tool a name: shared tools and the task tools of every probed task, brought together.
+"""One tool per name: shared tools and the task tools of every probed task, brought together.
 
-Where two tasks give one name different schemas, the tool is widened to what any of them takes: a parameter is required
-only if all require it, and types and enums are united. The report says so.
+Where two tasks give a tool different schemas, the tool is widened to accept whatever any of them accepts: a parameter
+is required only if all require it, and types and enums are united. The report says so.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class MergedTool:
 
     Attributes:
         name: Wire name.
-        description: The description; where tasks differ, each of them, in order, on paragraphs of their own.
+        description: The description; where tasks differ, all of them, in order, each a paragraph of its own.
         schema: The top-level object, widened over all tasks.
         tasks: The probed tasks that offer the tool; None for a shared one, which all offer.
-        conflict: Whether the schemas of this name differ.
-        other_keys: Keys of its specs that mean nothing here, sorted.
+        conflict: Whether its specs have different schemas.
+        other_keys: Keys of its specs that ORS does not define, sorted.
     """
 
     name: str
@@ -43,17 +43,12 @@ class MergedTool:
     other_keys: tuple[str, ...] = ()
 
 
-def merged_tools(snapshot: Snapshot) -> tuple[MergedTool, ...]:
-    """Every tool of a snapshot, sorted by wire name.
+def tool_names(snapshot: Snapshot) -> tuple[str, ...]:
+    """The wire names of a snapshot, sorted.
 
     Raises:
-        SchemaError: A schema is refused, or there are more than `MAX_TOOLS` names.
+        SchemaError: There are more than `MAX_TOOLS`.
     """
-    return tuple(merged_tool(snapshot, name) for name in tool_names(snapshot))
-
-
-def tool_names(snapshot: Snapshot) -> tuple[str, ...]:
-    """The wire names of a snapshot, sorted."""
     names = {spec["name"] for spec in snapshot.tools} | {entry.spec["name"] for entry in snapshot.task_tools}
     if len(names) > MAX_TOOLS:
         raise SchemaError(
@@ -64,7 +59,11 @@ def tool_names(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
-    """The tool of one name, over all of its specs."""
+    """The tool of one name, over all of its specs.
+
+    Raises:
+        SchemaError: One of its schemas is refused.
+    """
     shared = [spec for spec in snapshot.tools if spec["name"] == name]
     entries = [entry for entry in snapshot.task_tools if entry.spec["name"] == name]
     specs = [*shared, *(entry.spec for entry in entries)]

@@ -1,7 +1,7 @@
 """Names: what a server calls things, as Python identifiers that collide with nothing.
 
-Wire names and keys are never changed; what is made here is only how Python spells them. Every name depends on the set
-of names around it, not on their order, so a server that lists its tools differently changes nothing.
+Wire names and keys never change; this module only decides how Python spells them. A name depends on the set of names
+around it, not on their order, so nothing changes when a server lists its tools in another order.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable
 
 ADAPTER_MEMBERS = frozenset("reset get_reward reward rewards metadata finished last_output failure".split())
-"""The public members of `runtime.RolloutAdapter`, and TRL's `get_reward` (a test holds that the list is complete)."""
+"""The public members of `runtime.RolloutAdapter`, and TRL's `get_reward` (a test checks that the list is complete)."""
 
 MODULE_NAMES = frozenset(
     "annotations TYPE_CHECKING Any Literal NotRequired TypedDict "
     "UNSET Environment RolloutAdapter TerminalTool ToolResult tool self".split()
 )
-"""What the template itself names in a module: a method of such a name would hide it in the class body."""
+"""The names that the template itself uses in a module: a method of that name would hide them in the class body."""
 
 BUILTINS = frozenset(
     "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex "
@@ -27,7 +27,7 @@ BUILTINS = frozenset(
     "next object oct open ord pow print property quit range repr reversed round set setattr slice sorted staticmethod "
     "str sum super tuple type vars zip".split()
 )
-"""Written down, not asked of the interpreter: a snapshot gives the same names under every version of Python."""
+"""Listed here instead of read from the interpreter, so that names are the same under every version of Python."""
 
 ENDS_PARAMETERS = ("Returns", "Raises")
 
@@ -35,13 +35,13 @@ KEYWORDS = frozenset(keyword.kwlist)
 
 
 class Identifier(str):
-    """A Python identifier that this module made: nothing else that a server said becomes code."""
+    """A Python identifier made by this module: nothing else that a server sends becomes code."""
 
     __slots__ = ()
 
 
 class Scope:
-    """The names of one namespace, so far. Names that differ in case only, or under NFKC, count as the same."""
+    """The names taken so far in one namespace. Names count as the same if NFKC and case folding make them so."""
 
     def __init__(self, taken: Iterable[str] = (), reserved: Collection[str] = frozenset()) -> None:
         self.folded = {_fold(name) for name in taken}
@@ -49,7 +49,7 @@ class Scope:
         self.numbers: dict[str, int] = {}
 
     def claim(self, name: str) -> Identifier:
-        """The name, or the first free one behind it: `read_file_2`, `Options2`."""
+        """Take the name, or the first free one after it: `read_file_2`, `Options2`."""
         candidate, number = name, self.numbers.get(name, 1)
         while candidate in self.reserved or _fold(candidate) in self.folded:
             number += 1
@@ -60,12 +60,12 @@ class Scope:
 
 
 def method_names(wire_names: Collection[str]) -> dict[str, Identifier]:
-    """One method name for each tool, unique and public (TRL takes no member that begins with an underscore)."""
+    """One method name for each tool, unique and public (TRL ignores members that begin with an underscore)."""
     return _assign(wire_names, _method_name, ADAPTER_MEMBERS | MODULE_NAMES | BUILTINS | KEYWORDS)
 
 
 def parameter_names(keys: Collection[str]) -> dict[str, Identifier]:
-    """One parameter name for each key: the key itself wherever Python and the docstring parser can spell it."""
+    """One parameter name for each key: the key itself wherever Python and the docstring parser can read it."""
     return _assign(keys, _parameter_name, KEYWORDS | {"self"})
 
 
@@ -75,7 +75,7 @@ def type_scope(taken: Iterable[str] = ()) -> Scope:
 
 
 def type_name(words: Iterable[str], scope: Scope) -> Identifier:
-    """A class name out of words."""
+    """A class name made of words."""
     return scope.claim(pascal(" ".join(words)) or "Type")
 
 
@@ -92,7 +92,7 @@ def snake(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The runs of ASCII letters and digits; accents are dropped, other scripts are left out."""
+    """The runs of ASCII letters and digits; accents are dropped, and so are other scripts."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
     return re.findall(r"[A-Za-z0-9]+", plain)
 
@@ -100,7 +100,7 @@ def _words(text: str) -> list[str]:
 def _assign(
     wire_names: Collection[str], spell: Callable[[str], str], reserved: frozenset[str]
 ) -> dict[str, Identifier]:
-    """Names that are already right keep themselves; the others follow in the order of their wire names."""
+    """Names that are usable stay as they are; the others follow in the order of their wire names."""
     names = {name: Identifier(name) for name in wire_names if spell(name) == name and name not in reserved}
     scope = Scope(names, reserved)
     for wire_name in sorted(set(wire_names) - names.keys()):
@@ -132,8 +132,8 @@ def _parameter_name(key: str) -> str:
 
 
 def _identifier(text: str) -> str:
-    r"""Every run of characters that is no `\w` (what the docstring parser takes for a name) becomes one underscore."""
+    r"""Every run of characters outside `\w` (a name, for the docstring parser) becomes one underscore."""
     name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text))
-    # `\w` is a little wider than what Python allows in a name (digits such as '²' in front, for one).
+    # `\w` is a little wider than what Python allows in a name ('²' is one of its digits, for example).
     name = "".join(character if f"a{character}".isidentifier() else "_" for character in name)
     return unicodedata.normalize("NFKC", name)

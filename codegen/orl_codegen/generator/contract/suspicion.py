@@ -1,4 +1,4 @@
-"""Text that deserves a second look in review: it is kept as data, and listed in the report."""
+"""Text that deserves a second look in review: it is kept as data and listed in the report."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u
 
 
 def suspicious(value: Any) -> tuple[str, ...]:
-    """What is odd about the texts (keys included) anywhere in a JSON value, one short phrase a kind."""
-    return tuple(dict.fromkeys(kind for text in _texts(value) for kind in _kinds(text)))
+    """What is odd about the strings (keys included) anywhere in a JSON value, one short phrase per oddity."""
+    return tuple(dict.fromkeys(oddity for text in _strings_in(value) for oddity in _oddities(text)))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, part in value.items():
-            yield from _texts(key)
-            yield from _texts(part)
+            yield from _strings_in(key)
+            yield from _strings_in(part)
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from _texts(part)
+            yield from _strings_in(part)
 
 
-def _kinds(text: str) -> Iterator[str]:
+def _oddities(text: str) -> Iterator[str]:
     for token in CHAT_TOKENS.findall(text):
         yield f"chat special token {token}"
     for character in text:

@@ -1,8 +1,8 @@
 """What Python types cannot carry to the model, in words: nested fields, defaults, limits, patterns, formats.
 
-`transformers` shows the model a parameter's name, type and line of text, and nothing else. So whatever a schema says
-beyond its type is written into that line, compactly: "How many to return. From 1 to 50. Default: 10." The text of one
-nested field reads `max_minutes (integer, at least 1, default 30): how long it may take`.
+`transformers` shows the model the name, type and line of text of a parameter, and nothing else. So whatever a schema
+says beyond its type is written into that line, compactly: "How many to return. From 1 to 50. Default: 10." The text of
+one nested field reads `max_minutes (integer, at least 1, default 30): how long it may take`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orl_codegen.generator.contract.clauses import AS_JSON, IN_WORDS, capital, general, json_text, limits, word
+from orl_codegen.generator.contract.clauses import capital, general, json_text, limits, word
 from orl_codegen.generator.contract.python_types import is_literal, object_keys
+from orl_codegen.schema.keywords import TOLD_AS_JSON, TOLD_IN_WORDS
+from orl_codegen.schema.titles import loose
 from orl_codegen.schema.tree import Schema
 
 Names = Mapping[str, str]
-"""What the schemas around the one at hand are called, by pointer: for schemas that contain themselves."""
+"""What to call the schemas around the one at hand, by pointer: a schema may contain itself."""
 
 
 def parameter_text(key: str, schema: Schema, more: str = "") -> str:
@@ -25,10 +27,10 @@ def parameter_text(key: str, schema: Schema, more: str = "") -> str:
     Args:
         key: Its wire key.
         schema: Its schema.
-        more: What the tool's own description says about it.
+        more: What the description of the tool says about it.
     """
     names = _named({"": "the whole input"}, schema, word(key))
-    texts = _texts(schema.description, more, _title(key, schema))
+    texts = _as_sentences(schema.description, more, _title(key, schema))
     return " ".join([*texts, *_sentences(schema, names)]) or _ended(capital(_noun(schema, names, values=False)))
 
 
@@ -39,8 +41,8 @@ def tool_text(schema: Schema) -> str:
 
 
 def unworded(schema: Schema) -> set[str]:
-    """The keywords anywhere in a schema that reach the model neither by type nor in words."""
-    found = {keyword for keyword in schema.facts if keyword not in IN_WORDS | AS_JSON}
+    """The keywords anywhere in a schema that the model does not learn of."""
+    found = set(schema.facts) - TOLD_IN_WORDS - TOLD_AS_JSON
     return found.union(*(unworded(part) for part in parts_of(schema)))
 
 
@@ -66,7 +68,7 @@ def _sentences(schema: Schema, names: Names) -> Iterator[str]:
 
 
 def _others(schema: Schema, names: Names) -> Iterator[str]:
-    """What is said of fields that an object does not list."""
+    """What an object allows besides the fields that it lists."""
     if schema.kind != "object" or schema.additional is None:
         return
     if schema.additional.kind == "never":
@@ -78,7 +80,7 @@ def _others(schema: Schema, names: Names) -> Iterator[str]:
 
 
 def _inner(schema: Schema, names: Names) -> Iterator[str]:
-    """What is said of the items, values or branches inside, where their type alone does not say it."""
+    """The items, values or branches inside, where there is more to say about them than their type."""
     own = names.get(schema.pointer, "it")
     if schema.prefix and any(map(_has_detail, schema.prefix)):
         yield "items in order: " + ", ".join(_detail(part, names) for part in schema.prefix)
@@ -116,7 +118,7 @@ def _detail(schema: Schema, names: Names, key: str = "", required: bool = False)
     facts = [_noun(schema, names), *(["required"] if required else [])]
     facts += [clause.inline for clause in limits(schema)]
     facts += [*_others(schema, names), *(clause.inline for clause in general(schema))]
-    text = " ".join(" ".join(_texts(schema.description, _title(key, schema))).split()).rstrip(".; ")
+    text = " ".join(" ".join(_as_sentences(schema.description, _title(key, schema))).split()).rstrip(".; ")
     inner = [f"{{{_fields(schema, names)}}}"] if schema.kind == "object" and object_keys(schema) else []
     inner += [f"[{part}]" for part in _inner(schema, names)]
     return f"({', '.join(facts)}){f': {text}' if text else ''}{''.join(f' {part}' for part in inner)}"
@@ -131,7 +133,7 @@ def _fields(schema: Schema, names: Names) -> str:
 
 
 def _named(names: Names, schema: Schema, name: str) -> Names:
-    """The names, with that of a schema which may come back inside itself."""
+    """The names, with one for a schema that may contain itself."""
     return names if schema.kind == "recursion" else {**names, schema.pointer: name}
 
 
@@ -183,28 +185,24 @@ def _bracketed(noun: str) -> str:
 
 
 def _title(key: str, schema: Schema) -> str:
-    """The title, where it says more than the key or a definition's name (pydantic makes `File Path` of `file_path`)."""
+    """The title, where it says more than the key or the name of a definition."""
     title = schema.facts.get("title")
-    known = {_loose(key), _loose(schema.pointer.rpartition("/")[2])}
-    return title if isinstance(title, str) and title.strip() and _loose(title) not in known else ""
+    known = {loose(key), loose(schema.pointer.rpartition("/")[2])}
+    return title if isinstance(title, str) and title.strip() and loose(title) not in known else ""
 
 
-def _loose(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).lower()
-
-
-def _texts(*texts: str) -> list[str]:
-    """Texts as sentences, without those that an earlier one holds word for word."""
-    told: list[str] = []
+def _as_sentences(*texts: str) -> list[str]:
+    """Texts as sentences, without those that an earlier one contains word for word."""
+    sentences: list[str] = []
     for text in texts:
-        if text.strip() and not any(_says(earlier, text) for earlier in told):
-            told.append(_ended(text))
-    return told
+        if text.strip() and not any(_contains(earlier, text) for earlier in sentences):
+            sentences.append(_ended(text))
+    return sentences
 
 
-def _says(text: str, other: str) -> bool:
-    said, wanted = (re.findall(r"[^\s.,;:]+", part.lower()) for part in (text, other))
-    return f" {' '.join(wanted)} " in f" {' '.join(said)} "
+def _contains(text: str, other: str) -> bool:
+    words, wanted = (re.findall(r"[^\s.,;:]+", part.lower()) for part in (text, other))
+    return f" {' '.join(wanted)} " in f" {' '.join(words)} "
 
 
 def _ended(text: str) -> str:

@@ -1,0 +1,81 @@
+"""One `input_schema` as a document: what its references lead to, and how much of it may be worked out.
+
+A server can nest schemas without end, and a few references can expand to billions of schemas, so whoever walks a
+document calls `count` for every schema and `deeper` for every level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+from urllib.parse import unquote
+
+from orl_codegen.errors import SchemaError, printable
+from orl_codegen.schema.pointer import look_up
+
+MAX_DEPTH = 64
+"""How deep schemas may nest once references are followed."""
+
+MAX_SCHEMAS = 20_000
+"""How many schemas one tool may hold once references are followed."""
+
+
+class Document:
+    """The `input_schema` of a tool. Its faults are raised as `SchemaError`, with the pointer to the place."""
+
+    def __init__(self, root: object, tool: str) -> None:
+        self._root = root
+        self._tool = tool
+        self._schemas = 0
+        self._depth = 0
+
+    def count(self, pointer: str) -> None:
+        """One schema more, within the limit."""
+        self._schemas += 1
+        if self._schemas > MAX_SCHEMAS:
+            self.refuse(pointer, f"it holds more than {MAX_SCHEMAS:,} schemas once its references are followed")
+
+    @contextmanager
+    def deeper(self, pointer: str) -> Iterator[None]:
+        """One level deeper, within the limit."""
+        if self._depth >= MAX_DEPTH:
+            self.refuse(pointer, f"it nests more than {MAX_DEPTH} levels deep, references counted")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def target_of(self, reference: object, pointer: str) -> str:
+        """The pointer that a `$ref` at `pointer` leads to."""
+        if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+            self.refuse(
+                pointer,
+                f"its reference {printable(reference)!r} leaves the document, and orl-codegen reads neither files nor "
+                "addresses that a server names; only references such as '#/$defs/Name' are followed",
+            )
+        target = unquote(reference[1:])
+        if target == pointer:
+            self.refuse(pointer, "a reference leads only to itself")
+        return target
+
+    def at(self, target: str, pointer: str) -> object:
+        """What the target of a `$ref` at `pointer` is."""
+        try:
+            return look_up(self._root, target)
+        except LookupError:
+            self.refuse(pointer, f"its reference {printable('#' + target)!r} leads nowhere")
+
+    def schemas(self, value: object, pointer: str, keyword: str) -> list[object]:
+        """The value of a keyword that lists schemas."""
+        if not isinstance(value, list):
+            self.refuse(f"{pointer}/{keyword}", "it must be a list of schemas")
+        return value
+
+    def refuse(self, pointer: str, why: str) -> NoReturn:
+        """Refuse the tool because of what is at `pointer`."""
+        raise SchemaError(
+            f"The tool {printable(self._tool)!r} is refused: at {printable('#' + pointer)!r} of its input_schema, "
+            f"{why}. Mend the tool on the server, or leave it out with --allow-partial."
+        )

@@ -184,7 +184,7 @@ def test_keys_and_secrets_must_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ftp://host", "`ftp://host` is not the URL of a server"),
         ("http://", "is not the URL of a server"),
         ("http://host:port", "The URL of the server cannot be read"),
-        ("http://user:s3cret@host/kitchen", "To name one of its environments, use --variant kitchen."),
+        ("http://user:s3cret@host/kitchen", "To choose one of its environments, use --variant kitchen."),
         ("http://user:s3cret@host/?token=s3cret", "must end after the host and port"),
         ("http://user:s3cret@ho st", "is not the URL of a server"),
     ],

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from orl_codegen.generator.contract.contract import Contract, Tool
+from orl_codegen.generator.output.reading import shown_tools
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.runtime import RolloutAdapter
+from orl_codegen.runtime.vocabulary import ToolInfo, bound_tools
 from tests.generator import golden
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +50,17 @@ def test_every_tool_is_one_that_trl_finds(case: str) -> None:
     made = golden.contract(golden.read(case))
     adapter = golden.adapter_of((golden.FOLDER / case / "adapter.py").read_text("utf-8"), made)
     assert sorted(golden.tools_of(adapter)) == sorted(tool.wire_name for tool in made.tools)
+    marks = {tool.wire_name: {p.name: p.key for p in tool.parameters if p.name != p.key} for tool in made.tools}
+    assert {name: found.__tool__ for name, found in bound_tools(adapter).items()} == {
+        name: ToolInfo(name, aliases) for name, aliases in marks.items()
+    }
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_a_module_is_read_back_under_wire_names(case: str) -> None:
+    """Read as text, a module shows the tools of its contract, under a bare `@tool` and under one with a name."""
+    made = golden.contract(golden.read(case))
+    assert [tool.name for tool in shown_tools(_module(case))] == [tool.wire_name for tool in made.tools]
 
 
 def test_the_golden_modules_type_check() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,10 @@ from orl_codegen.cli.arguments import Selection, environment_options, select
 from orl_codegen.cli.display import display, report
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator.target import PythonClass, Target
+
+if TYPE_CHECKING:
+    from orl_codegen.generator.output.writing import FileChange
+    from orl_codegen.generator.pipeline import Adapter
 
 WATCH_EVERY = 0.5
 
@@ -58,31 +63,43 @@ def _generate(
         adapters = pipeline.generate(
             selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
         )
-        files = {name: text for adapter in adapters for name, text in adapter.files.items()}
         targets = recorded_targets(folder)
-        changes = writing.changes(folder, files)
+        changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
         if prune:
-            changes += writing.unclaimed(folder, [adapter.slug for adapter in adapters])
+            changes += writing.unclaimed(folder, [made.slug for made in adapters])
         if not dry_run:
             writing.write(changes)
-        for adapter in adapters:
-            report(shown, adapter, verbose)
-    for adapter in adapters:
-        before, now = targets.get(adapter.slug), adapter.contract.snapshot.target
-        if before and before != now and not quiet:
-            replaced = f"{adapter.slug} was generated from {printable(before)}, and now from {printable(now)}"
-            click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
-    changed = {change.path for change in changes}
-    for change in changes:
-        done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
-        _echo(quiet, f"{planned if dry_run else done} {_shown(change.path)}")
-    for name in sorted(files):
-        if folder / name not in changed and (verbose or not changes):
-            _echo(quiet, f"unchanged {_shown(folder / name)}")
+        for made in adapters:
+            report(shown, made, verbose)
+    if not quiet:
+        _warn_of_replaced(adapters, targets)
+        _list_files(folder, adapters, changes, dry_run, verbose)
     if show_diff:
         for change in changes:
             click.echo(unified_diff(change.path, change.old, change.new), nl=False)
     return 1 if dry_run and changes else 0
+
+
+def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
+    """Tell the user if the files of another target had the same name; `targets` are those before the run, by slug."""
+    for made in adapters:
+        before, now = targets.get(made.slug), made.contract.snapshot.target
+        if before and before != now:
+            replaced = f"{made.slug} was generated from {printable(before)}, and now from {printable(now)}"
+            click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
+
+
+def _list_files(
+    folder: Path, adapters: Sequence[Adapter], changes: Sequence[FileChange], dry_run: bool, verbose: bool
+) -> None:
+    """Print a line for each changed file; for each unchanged one too, if the user wants to know or nothing changed."""
+    for change in changes:
+        done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
+        click.echo(f"{planned if dry_run else done} {_shown(change.path)}")
+    unchanged = {folder / name for made in adapters for name in made.files} - {change.path for change in changes}
+    if verbose or not changes:
+        for path in sorted(unchanged):
+            click.echo(f"unchanged {_shown(path)}")
 
 
 def unified_diff(path: Path, old: str | None, new: str | None) -> str:
@@ -130,11 +147,6 @@ def _stat(path: Path) -> Any:
         return path.stat()
     except OSError:  # an editor is about to replace it
         return None
-
-
-def _echo(quiet: bool, text: str) -> None:
-    if not quiet:
-        click.echo(text)
 
 
 def _shown(path: Path) -> str:

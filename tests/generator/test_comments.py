@@ -23,15 +23,8 @@ from tests.generator.test_properties import contract_of, exhaustive, sampled
 INSTRUCTIONS = [
     *["type: ignore", "type: int", "type:ignore[misc]", "mypy: ignore-errors", "pyright: basic", "pyre-strict"],
     *["fmt: off", "fmt:skip", "x; fmt: skip", "yapf: disable", "isort: skip_file", "noqa", "NoQA: E501", "flake8=noqa"],
-    *[
-        "ruff: noqa",
-        "pragma: no cover",
-        "PRAGMA no cover",
-        "pylint: disable=all",
-        "nosec",
-        "`noqa",
-        "-pylint: skip-file",
-    ],
+    *["ruff: noqa", "pragma: no cover", "PRAGMA no cover", "pylint: disable=all", "-pylint: skip-file", "nosec"],
+    *["`noqa", "noqa`", "`pylint: skip-file"],
 ]
 
 OBEYED = re.compile(

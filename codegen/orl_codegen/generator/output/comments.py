@@ -12,13 +12,14 @@ import textwrap
 
 from orl_codegen.errors import printable
 
+_TOOLS = "(?i:flake8|isort|noinspection|nopep8|noqa|nosec|nosemgrep|nosonar|pragma|pylint|pyre|pyright|ruff|yapf)"
+
 _INSTRUCTION = re.compile(
     # What a comment, or another one inside it, begins with: `type: ignore`, `fmt: off`, `flake8=noqa`. A capitalized
     # word (`Note: ...`) is prose, because tools spell these words in lower case.
     r"(?P<start>(?:^|(?<=[#;]))\s*)(?P<first>[a-z_][\w.-]*)(?=\s*[:=](?!//))"
-    # What some tools find anywhere in a comment, and some of them in any case.
-    r"|(?<!\w)(?P<anywhere>(?i:flake8|isort|noinspection|nopep8|noqa|nosec|nosemgrep|nosonar|pragma|pylint|pyre|pyright"
-    r"|ruff|yapf))(?![\w`])"
+    # What some tools find anywhere in a comment, and some of them in any case; unless it has both backquotes already.
+    rf"|(?:(?<![\w`])|(?<=`)(?!{_TOOLS}`))(?P<anywhere>{_TOOLS})(?!\w)"
 )
 
 

@@ -1,21 +1,24 @@
-"""The package as a whole: what it exports, and what its documentation promises about itself."""
+"""The package as a whole: what it exports, and whether its documentation is true."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import orl_codegen
 from orl_codegen import errors
+from orl_codegen.generator.options import Options
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_what_is_exported_can_be_imported() -> None:
-    """Every name of `__all__` is there, and an unknown one is an AttributeError."""
+    """Every name in `__all__` exists, and an unknown one is an AttributeError."""
     for name in orl_codegen.__all__:
         assert getattr(orl_codegen, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
@@ -23,7 +26,7 @@ def test_what_is_exported_can_be_imported() -> None:
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
-    """The drawing in the module's docstring has every class, under the class that it derives from."""
+    """The tree in the module's docstring has every class, below the class that it derives from."""
     drawn: dict[str, str | None] = {}
     parents: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
@@ -48,8 +51,32 @@ def test_every_option_is_in_the_readme() -> None:
     assert not {name for name in options if f"`{name}" not in readme and f", {name}" not in readme}
 
 
+@pytest.mark.parametrize("field", fields(Options), ids=lambda field: field.name)
+def test_help_and_readme_state_the_default_of_an_option(field: Field[Any]) -> None:
+    """`Options` is where a default is set: the help and the README's table of options must agree with it."""
+    from orl_codegen.cli.generate import generate
+
+    (option,) = [option for option in generate.params if option.name == field.name]
+    in_help = re.findall(r"\[default: (.*?)[],]", getattr(option, "help", ""))
+    in_readme = _readme_default(option.opts[0])
+    if isinstance(field.default, bool):
+        assert in_readme.startswith("off") is not field.default
+        assert in_help in ([], [f"{'' if field.default else 'no-'}{option.opts[0].removeprefix('--')}"])
+    elif isinstance(field.default, str | float):
+        assert {in_readme, *in_help} == {f"{field.default:g}" if isinstance(field.default, float) else field.default}
+    else:
+        assert in_help in ([], ["OPENREWARD_API_KEY"])
+
+
+def _readme_default(option: str) -> str:
+    """The last cell of the option's row, without backquotes."""
+    readme = (ROOT / "README.md").read_text()
+    (row,) = [line for line in readme.splitlines() if line.startswith("| `-") and re.search(rf"`{option}\b", line)]
+    return re.split(r"(?<!\\)\|", row)[-2].strip(" `")
+
+
 def test_the_readme_shows_the_committed_adapter() -> None:
-    """The tool in the quick start is the one in `generated/`, line for line."""
+    """The tool in the quick start is the one in `generated/`, line by line."""
     readme = (ROOT / "README.md").read_text()
     shown = readme[
         readme.index('    @tool("search-recipes")') : readme.index("```", readme.index('@tool("search-recipes")'))

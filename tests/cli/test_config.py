@@ -1,4 +1,4 @@
-"""`[tool.orl-codegen]`: several environments at once, and what is wrong in a configuration."""
+"""`[tool.orl-codegen]`: several environments at once, and errors in a configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def project(tmp_path: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project whose configuration names both, the first under a name of its own."""
+    """A project whose configuration lists both, the first under a name of its own."""
     (tmp_path / "pyproject.toml").write_text(
         f"""
         [tool.orl-codegen]
@@ -63,15 +63,15 @@ def test_the_command_alone_generates_all(project: Path, monkeypatch: pytest.Monk
     assert orl_codegen("--offline", "--dry-run").status == 0
 
 
-def test_a_target_brings_its_options_from_the_configuration(project: Path, server: RunningServer) -> None:
-    """Naming one of them generates it as configured, and the command line has the last word."""
+def test_a_target_has_its_options_from_the_configuration(project: Path, server: RunningServer) -> None:
+    """Naming one of them generates it as configured, and the command line overrides the configuration."""
     outcome = orl_codegen(server.url, "--variant", "first", "--probe", "first")
     assert outcome.out == "wrote made/number_one.json\nwrote made/number_one.py\n"
     assert "def extra(" not in (project / "made" / "number_one.py").read_text()
 
 
-def test_prune_removes_what_is_ours_and_claimed_by_nobody(project: Path) -> None:
-    """Files of other origin stay, whatever they are called; a dry run only says what it would remove."""
+def test_prune_removes_generated_files_that_no_environment_claims(project: Path) -> None:
+    """Files of other origin stay, whatever their names; a dry run only says what it would remove."""
     made = project / "made"
     orl_codegen()
     for suffix in (".py", ".json"):
@@ -103,22 +103,22 @@ def test_paths_start_at_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('outptu = "x"', "[tool.orl-codegen] has the key `outptu`, which is not known. Did you mean `output`?"),
-        ('zzz = "x"', "has the key `zzz`, which is not known. Known keys: accept, allow-partial,"),
+        ('outptu = "x"', "[tool.orl-codegen] has the unknown key `outptu`. Did you mean `output`?"),
+        ('zzz = "x"', "has the unknown key `zzz`. Known keys: accept, allow-partial,"),
         ("timeout = true", "[tool.orl-codegen]: `timeout` must be a number."),
         ("task-tools = 1", "`task-tools` must be true or false."),
         ("output = []", "`output` must be text."),
         ('environments = ["Owner/Name"]', "[[tool.orl-codegen.environments]] number 1 must be a table."),
         ('environments = [{ split = "test" }]', "number 1 has no `target`. Add one."),
-        ('environments = [{ target = "kitchen" }]', "number 1: `kitchen` is no target."),
+        ('environments = [{ target = "kitchen" }]', "number 1: `kitchen` is not a target."),
         ('environments = [{ target = "O/N", class_name = "X" }]', "Did you mean `class-name`?"),
         ('environments = [{ target = "O/N", probe = "none" }]', "number 1: --probe none: write"),
-        ('environments = [{ target = "O/N", on-conflict = "no" }]', "on-conflict is `widen` or `error`."),
-        ("environments = [{ target = 'O/N', secrets = { KEY = 1 } }]", 'a secret is written as KEY = "ENVVAR"'),
+        ('environments = [{ target = "O/N", on-conflict = "no" }]', "on-conflict must be `widen` or `error`."),
+        ("environments = [{ target = 'O/N', secrets = { KEY = 1 } }]", 'a secret is written KEY = "ENVVAR"'),
     ],
 )
-def test_what_is_not_understood_is_an_error(tmp_path: Path, text: str, message: str) -> None:
-    """A typo never passes for a default: it is named, with the place and a suggestion."""
+def test_what_is_invalid_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    """A typo never falls back to a default: it is named, with its place and a suggestion."""
     with pytest.raises(ConfigError) as raised:
         parse_config(tomllib.loads(text), tmp_path)
     assert message in str(raised.value)

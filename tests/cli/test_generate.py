@@ -1,4 +1,4 @@
-"""`orl-codegen generate` as its users run it: what it writes, says, and leaves alone."""
+"""`orl-codegen generate` as its users run it: what it writes, prints, and leaves alone."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ COLD_OVEN = spec("oven", heat={"type": "string"}, door={"type": "boolean"})
 
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test runs where there is no pyproject.toml."""
+    """Each test runs in a folder without a pyproject.toml."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    """One tool for all tasks, and an oven about which two tasks disagree."""
+    """One tool for all tasks, and an oven that two tasks describe differently."""
     with running(environment([spec("fetch-it")], task_tools={0: [OVEN], 1: [COLD_OVEN]})) as running_server:
         yield running_server
 
@@ -55,7 +55,7 @@ def test_quiet_prints_nothing(server: RunningServer) -> None:
 
 
 def test_a_dry_run_writes_nothing_and_says_what_would_change(server: RunningServer) -> None:
-    """Exit status 1 if a file would change, with the diff where it is asked for; 0 if none would."""
+    """Exit status 1 if a file would change, with the diff on request; 0 if none would."""
     outcome = orl_codegen(server.url, "-o", "out", "--dry-run", "--diff")
     assert outcome.status == 1
     assert outcome.out.startswith("would write out/made.json\nwould write out/made.py\n")
@@ -81,7 +81,7 @@ def test_names_are_chosen_on_the_command_line(server: RunningServer) -> None:
     assert orl_codegen(server.url, "-o", "out", "--name", "cook", "--class-name", "Cook").status == 0
     assert "class Cook(RolloutAdapter):" in Path("out/cook.py").read_text()
     two = orl_codegen(server.url, "Owner/Name", "-o", "out", "--name", "cook")
-    assert two.status == 2 and "--name and --class-name are for one TARGET" in two.err
+    assert two.status == 2 and "--name and --class-name need exactly one TARGET" in two.err
     assert orl_codegen(server.url, "-o", "out", "--name", "../cook").status == 2
     assert orl_codegen(server.url, "-o", "out", "--class-name", "a b").status == 2
 
@@ -109,11 +109,11 @@ def test_options_hold_offline_where_only_a_folder_is_named(server: RunningServer
     """`generate --offline -o DIR` takes the options of the command line for every snapshot in the folder."""
     orl_codegen(server.url, "-o", "out", "-q")
     outcome = orl_codegen("generate", "--offline", "-o", "out", "--templates", "nowhere")
-    assert outcome.status == 2 and "nowhere is no folder" in outcome.err
+    assert outcome.status == 2 and "nowhere is not a folder" in outcome.err
 
 
 def test_an_environment_with_a_terminal_tool_alone() -> None:
-    """No tools is no error where the plain answer is graded."""
+    """Having no tools is not an error if the plain answer is graded."""
     terminal = TerminalToolSpec(name="submit", arg="answer")
     with running(environment([], terminal=terminal)) as server:
         assert orl_codegen(server.url, "-o", "out", "-q").status == 0
@@ -122,7 +122,7 @@ def test_an_environment_with_a_terminal_tool_alone() -> None:
 
 
 def test_a_python_file_is_served_and_recorded_by_its_relative_path(in_an_empty_folder: Path) -> None:
-    """The class in a file becomes an adapter whose target holds no folder of this machine."""
+    """The class in a file becomes an adapter whose target does not name a folder of this machine."""
     Path("server.py").write_text(source_of("Walk"))
     outcome = orl_codegen(in_an_empty_folder / "server.py", "-o", "out")
     assert (outcome.status, outcome.out) == (0, "wrote out/walk.json\nwrote out/walk.py\n")
@@ -142,27 +142,27 @@ def test_a_folder_that_cannot_be_written(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("name", ["made.py", "made.json"])
 def test_files_of_others_are_left_alone(server: RunningServer, name: str) -> None:
-    """A file that orl-codegen did not write is not replaced, and the message says how to go on."""
+    """A file that orl-codegen did not write is not replaced, and the message says how to continue."""
     Path("out").mkdir()
     Path("out", name).write_text('{"mine": 1}')
     outcome = orl_codegen(server.url, "-o", "out")
     assert (outcome.status, outcome.out) == (2, "")
-    assert f"out/{name} is there already, and orl-codegen did not write it" in outcome.err
+    assert f"out/{name} already exists, and orl-codegen did not write it" in outcome.err
     assert [path.name for path in Path("out").iterdir()] == [name]
     assert Path("out", name).read_text() == '{"mine": 1}'
 
 
-def test_an_adapter_that_takes_the_place_of_another_is_named(server: RunningServer) -> None:
-    """Another server whose files have the same name replaces them, and it is said how to keep both."""
+def test_an_adapter_that_replaces_another_is_named(server: RunningServer) -> None:
+    """Another server whose files have the same name replaces them, and the message says how to keep both."""
     orl_codegen(server.url, "-o", "out")
     with running(environment([spec("other")])) as other:
         outcome = orl_codegen(other.url, "-o", "out")
     assert outcome.status == 0
-    assert f"made was made from {server.url}, and is made from {other.url} now. To keep both" in outcome.err
+    assert f"made was generated from {server.url}, and now from {other.url}. To keep both" in outcome.err
 
 
 def test_nothing_is_half_written(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the second of two files cannot be prepared, the first is not replaced either, and no crumb is left."""
+    """If the second of two files cannot be prepared, the first is not replaced either, and nothing is left behind."""
     orl_codegen(server.url, "-o", "out", "-q")
     before = {path.name: path.read_bytes() for path in Path("out").iterdir()}
     Path("out/made.py").unlink()
@@ -174,7 +174,7 @@ def test_nothing_is_half_written(server: RunningServer, monkeypatch: pytest.Monk
 
 
 def test_one_failure_among_several_writes_nothing(server: RunningServer) -> None:
-    """Each target that failed has its line, and the one that would have worked is not written."""
+    """Each target that failed has its own line, and the one that succeeded is not written."""
     dead, other = dead_url(), dead_url()
     outcome = orl_codegen(server.url, dead, other, "-o", "out")
     assert outcome.status == 2 and f"{dead} could not be reached" in outcome.err and other in outcome.err
@@ -182,7 +182,7 @@ def test_one_failure_among_several_writes_nothing(server: RunningServer) -> None
 
 
 def test_two_targets_with_one_name(server: RunningServer) -> None:
-    """They cannot both be written, and the way out is named."""
+    """They cannot both be written, and the message says what to do."""
     same = server.url.replace("127.0.0.1", "localhost")
     outcome = orl_codegen(server.url, same, "-o", "out")
     assert outcome.status == 2 and "would both be written to made.py" in outcome.err and "--name SLUG" in outcome.err
@@ -192,23 +192,26 @@ def test_two_targets_with_one_name(server: RunningServer) -> None:
     ("arguments", "message"),
     [
         ([], "There is nothing to do: name a TARGET"),
-        (["kitchen", "-o", "out"], "`kitchen` is no target."),
+        (["kitchen", "-o", "out"], "`kitchen` is not a target."),
         (["chekc"], "Did you mean `check`?"),
-        (["Owner/Name"], "Say where the files belong: -o DIR"),
+        (["Owner/Name"], "Name the output folder: -o DIR"),
         (["Owner/Name", "-o", "out", "--secret", "hunter2"], "--secret takes KEY=ENVVAR: the name of"),
         (["Owner/Name", "-o", "out", "--probe", "some"], "--probe some: write `first`"),
         (["Owner/Name", "-o", "out", "--timeout", "0"], "--timeout must be more than 0"),
         (["Owner/Name", "-o", "out", "--timeout", "inf"], "and at most a day"),
-        (["Owner/Name", "-o", "out", "--toolset", "codex", "--no-task-tools"], "--toolset is seen only in a session"),
-        (["Owner/Name", "-o", "out", "--prune"], "--prune removes what no environment of pyproject.toml claims"),
-        (["Owner/Name", "-o", "out", "--watch"], "--watch looks at Python files"),
+        (
+            ["Owner/Name", "-o", "out", "--toolset", "codex", "--no-task-tools"],
+            "--toolset takes effect only in",
+        ),
+        (["Owner/Name", "-o", "out", "--prune"], "--prune removes files that no environment of pyproject.toml claims"),
+        (["Owner/Name", "-o", "out", "--watch"], "--watch watches Python files"),
         (["Owner/Name", "-o", "out", "--nonsense"], "No such option"),
         (["--offline", "-o", "nowhere"], "There is no snapshot in nowhere"),
         (["show"], "Name one thing to show"),
         (["show", "nowhere.json"], "There is no file nowhere.json"),
     ],
 )
-def test_usage_that_cannot_be_meant(arguments: list[str], message: str) -> None:
+def test_invalid_usage(arguments: list[str], message: str) -> None:
     """Exit status 2 and one paragraph that says what to do instead; nothing on standard output."""
     outcome = orl_codegen(*arguments)
     assert (outcome.status, outcome.out) == (2, "")
@@ -238,7 +241,7 @@ def test_the_module_is_a_command_and_ends_cleanly_when_it_is_terminated(server: 
 
 
 def test_watch_generates_again_when_the_file_changes() -> None:
-    """A mistake in the file is shown and waited out; the next good version is generated."""
+    """An error in the file is shown, and the next good version is generated."""
     Path("server.py").write_text(source_of("Walk"))
     command = [sys.executable, "-m", "orl_codegen", "server.py", "-o", "out", "--watch", "--no-type-check"]
     with Path("log").open("w") as log:
@@ -255,7 +258,7 @@ def test_watch_generates_again_when_the_file_changes() -> None:
 
 
 def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
-    """Until it holds, or half a minute has passed."""
+    """Wait until the condition holds, for at most half a minute."""
     deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, Path("log").read_text()
@@ -263,7 +266,7 @@ def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_help_and_the_light_commands_stay_light() -> None:
-    """--help imports none of the libraries that take long."""
+    """--help imports none of the slow libraries."""
     code = (
         "import sys\n"
         "from orl_codegen.cli import _status\n"
@@ -287,7 +290,7 @@ def test_help_and_the_light_commands_stay_light() -> None:
 
 
 def test_offline_and_show_do_not_import_the_sdk(server: RunningServer) -> None:
-    """Rendering again and showing need neither the SDK nor a network."""
+    """Neither rendering again nor showing needs the SDK or a network."""
     orl_codegen(server.url, "-o", "out", "-q")
     for arguments in (["show", "out/made.json"], ["show", "out/made.py"], ["generate", "--offline", "-o", "out"]):
         run = f"import sys; from orl_codegen.cli import _status; _status({arguments!r})"
@@ -297,7 +300,7 @@ def test_offline_and_show_do_not_import_the_sdk(server: RunningServer) -> None:
 
 
 def test_an_environment_called_environment() -> None:
-    """The adapter's class never hides a name that the module uses itself."""
+    """The adapter class never shadows a name that the module uses."""
     with running(environment([spec("a")], name="Environment")) as server:
         assert orl_codegen(server.url, "-o", "out").status == 0
         assert "class Environment2(RolloutAdapter):" in Path("out/environment.py").read_text()
@@ -305,7 +308,7 @@ def test_an_environment_called_environment() -> None:
 
 
 def test_a_long_report_is_cut_and_v_lists_it_all() -> None:
-    """Five notes of a kind are shown, then how many more there are."""
+    """Five notes of a kind are shown, then the number of the others."""
     with running(environment([spec(f"tool-{number}") for number in range(8)])) as server:
         short = orl_codegen(server.url, "-o", "out", "--no-type-check").err
         assert short.count("renamed") == 6 and "renamed: and 3 more (-v lists them)" in short
@@ -315,7 +318,7 @@ def test_a_long_report_is_cut_and_v_lists_it_all() -> None:
 
 
 def test_a_bar_is_shown_on_a_terminal_only(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal standard error has a progress bar for each environment, and standard output only the result."""
+    """On a terminal, standard error shows a progress bar for each environment; standard output has only the result."""
     plain = orl_codegen(server.url, "-o", "out", "--probe", "all", "--no-type-check")
     assert "3/3" not in plain.err
     monkeypatch.setenv("FORCE_COLOR", "1")  # how rich is told that a stream is a terminal

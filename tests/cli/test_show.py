@@ -1,4 +1,4 @@
-"""`orl-codegen show`: the tools as the model will see them, from wherever they are known."""
+"""`orl-codegen show`: the tools as the model will see them, from a server, a snapshot or a module."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ fetch-it
 
 
 def test_a_server_a_snapshot_and_a_module_show_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One text for all three, nested types as the dict that they are to the model, and nothing a terminal obeys."""
+    """The same text for all three, with nested types as the dict that the model sees, and nothing a terminal obeys."""
     monkeypatch.chdir(tmp_path)
     with running(environment([FETCH])) as server:
         assert orl_codegen(server.url, "-o", "out", "-q").status == 0
@@ -45,8 +45,8 @@ def test_a_server_a_snapshot_and_a_module_show_the_same(tmp_path: Path, monkeypa
     assert orl_codegen("show", "out/made.py").out == live.out
 
 
-def test_a_module_that_is_no_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of somebody else is taken for a target, and says why it is none."""
+def test_a_module_without_an_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python file that orl-codegen did not write is read as a target, and the message says why it is not one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.py").write_text("x = 1")
     outcome = orl_codegen("show", "other.py")

@@ -175,18 +175,18 @@ def test_keys_and_secrets_must_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kitchen", "`kitchen` is no target. TARGET is one of: a catalog name"),
-        ("a/b/c", "is no target"),
-        ("module.name", "is no target"),
-        ("\x1b[31m/x", r"`\x1b[31m/x` is no target"),
+        ("kitchen", "`kitchen` is not a target. TARGET is one of: a catalog name"),
+        ("a/b/c", "is not a target"),
+        ("module.name", "is not a target"),
+        ("\x1b[31m/x", r"`\x1b[31m/x` is not a target"),
         ("nowhere/server.py", "There is no file nowhere/server.py"),
         ("nowhere/server.py:Class", "There is no file nowhere/server.py"),
-        ("ftp://host", "`ftp://host` is no URL of a server"),
-        ("http://", "is no URL of a server"),
+        ("ftp://host", "`ftp://host` is not the URL of a server"),
+        ("http://", "is not the URL of a server"),
         ("http://host:port", "The URL of the server cannot be read"),
-        ("http://user:s3cret@host/kitchen", "To name one of its environments, use --variant kitchen."),
-        ("http://user:s3cret@host/?token=s3cret", "ends after the host and the port"),
-        ("http://user:s3cret@ho st", "is no URL of a server"),
+        ("http://user:s3cret@host/kitchen", "To choose one of its environments, use --variant kitchen."),
+        ("http://user:s3cret@host/?token=s3cret", "must end after the host and port"),
+        ("http://user:s3cret@ho st", "is not the URL of a server"),
     ],
 )
 def test_targets_that_are_none_of_the_three_kinds(text: str, message: str) -> None:

@@ -38,7 +38,7 @@ def reseal(project: Path, old: str, new: str) -> None:
     """Change the module as another generator would have written it: with a seal of its own."""
     path = project / "generated/pantry.py"
     edit(path, old, new)
-    unsealed = "\n".join(line for line in path.read_text("utf-8").split("\n") if not line.startswith("# Seal:"))
+    unsealed = "\n".join(line for line in path.read_text("utf-8").split("\n") if not line.startswith("# Checksum"))
     path.write_text(rendering.seal(unsealed, "of another version"), "utf-8")
 
 
@@ -115,7 +115,7 @@ def test_templates_that_cannot_be_used_are_an_error(project: Path) -> None:
     """A folder that does not exist, or a template that does not render, is status 2 and not drift, even with --diff."""
     (project / "broken").mkdir()
     (project / "broken/module.py.jinja").write_text("{{ nothing_of_this_name }}")
-    for folder, message in {"nowhere": "is no folder", "broken": "do not render"}.items():
+    for folder, message in {"nowhere": "is not a folder", "broken": "do not render"}.items():
         for more in ([], ["--diff"]):
             outcome = orl_codegen("check", "--offline", "--templates", folder, *more)
             assert outcome.status == 2 and message in outcome.err

@@ -92,7 +92,7 @@ def test_a_snapshot_of_the_wrong_shape_is_an_error(repository: Path, wrong: dict
     whole = {key: value for key, value in content.items() if key not in ("format", "digest")}
     (repository / "odd.json").write_text(json.dumps({"format": 1, "digest": _digest(whole), **whole}))
     outcome = orl_codegen("diff", "odd.json", "act.json")
-    assert outcome.status == 2 and outcome.err.startswith("orl-codegen: odd.json is no snapshot")
+    assert outcome.status == 2 and outcome.err.startswith("orl-codegen: odd.json is not a snapshot")
 
 
 def test_an_edited_snapshot_is_an_error(repository: Path) -> None:

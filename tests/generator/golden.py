@@ -1,7 +1,7 @@
-"""Golden cases: a folder holds what a server says (`case.json`) and all that comes of it.
+"""Golden cases: a folder holds the answers of a server (`case.json`) and everything that is made of them.
 
 `adapter.py` is the module, `visible.json` what `get_json_schema` shows the model of it, `notes.txt` the report, and
-`error.txt` the message where the case is refused. `make golden` (this module, run) writes them all again, and the
+`error.txt` the message if the case is refused. `make golden` runs this module, which writes all of them again; the
 difference is reviewed like any other.
 """
 
@@ -26,13 +26,13 @@ CASES = sorted(path.name for path in FOLDER.iterdir() if (path / "case.json").is
 
 
 def read(case: str) -> dict[str, Any]:
-    """What stands in `case.json`."""
+    """The content of `case.json`."""
     read: dict[str, Any] = json.loads((FOLDER / case / "case.json").read_text("utf-8"))
     return read
 
 
 def snapshot(case: dict[str, Any]) -> Snapshot:
-    """The snapshot that a server of the case would give."""
+    """The snapshot of a server that answers like the case."""
     return Snapshot(
         target="http://127.0.0.1:8080",
         variant="golden",
@@ -46,7 +46,7 @@ def snapshot(case: dict[str, Any]) -> Snapshot:
 
 
 def contract(case: dict[str, Any]) -> Contract:
-    """The contract of a case, or the error that it is refused with."""
+    """The contract of a case; raises the error that it is refused with."""
     return build(snapshot(case), allow_partial=case.get("allow_partial", False))
 
 
@@ -58,7 +58,7 @@ def module(name: str) -> str:
 def loaded(source: str, name: str = "golden_adapter") -> types.ModuleType:
     """Import the text of a module."""
     module = types.ModuleType(name)
-    sys.modules[name] = module  # where `get_type_hints` looks names up
+    sys.modules[name] = module  # `get_type_hints` looks names up there
     exec(compile(source, f"<{name}>", "exec", dont_inherit=True), module.__dict__)
     return module
 
@@ -70,7 +70,7 @@ def adapter_of(source: str, contract: Contract) -> type[RolloutAdapter]:
 
 
 def tools_of(adapter: type[RolloutAdapter]) -> dict[str, Any]:
-    """The functions that TRL would take for tools, by their name."""
+    """The functions that TRL would treat as tools, by name."""
     import inspect
 
     members = inspect.getmembers(adapter, inspect.isfunction)
@@ -82,7 +82,7 @@ def tools_of(adapter: type[RolloutAdapter]) -> dict[str, Any]:
 
 
 def outcome(name: str) -> Iterator[tuple[str, str]]:
-    """The files that a case gives, by name."""
+    """The files that a case produces, by name."""
     from transformers.utils import get_json_schema
 
     try:

@@ -1,4 +1,4 @@
-"""The whole way, for every tool of every golden case: a real server, its snapshot, the module, the calls."""
+"""End to end, for every tool of every golden case: a real server, its snapshot, the module, the calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.servers import running
 
 
 def specs() -> list[dict[str, Any]]:
-    """Every spec that is not refused, each name once; a server of the SDK's wants all three keys."""
+    """Every spec that is not refused, each name once; a server of the SDK needs all three keys."""
     cases = [case for case in golden.CASES if not case.startswith(("refused", "left-out"))]
     by_name = {
         spec["name"]: spec
@@ -36,7 +36,7 @@ def made(url: str) -> Adapter:
 
 
 def test_every_tool_of_a_real_server_is_bound_described_and_called() -> None:
-    """What the model is offered has the server's names, and each call reaches the server with exactly its arguments."""
+    """The model is offered the server's names, and each call reaches the server with exactly its arguments."""
     with running(environment(specs(), name="Everything")) as server:
         adapter = made(server.url)
         contract = adapter.contract

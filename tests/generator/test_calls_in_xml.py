@@ -1,4 +1,4 @@
-"""Templates whose calls are XML carry every argument as text: the parameter's type decides what it becomes."""
+"""Chat templates with XML calls carry every argument as text; the type of the parameter decides what it becomes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ WRITTEN = {
     "place": ('{"city": "Lyon"}', {"city": "Lyon"}),
     "out-path": ("7", "7"),
 }
-"""What the model writes for each key, and what has to reach the server."""
+"""What the model writes for each key, and what must reach the server."""
 
 
 @pytest.mark.parametrize("template", ["qwen3_5_nothink", "qwen3_8"])
-def test_arguments_get_the_type_that_the_environment_asked_for(template: str) -> None:
-    """Parsed by TRL with the adapter's method as a tool, the input is what the schema of the server wants."""
+def test_arguments_get_the_type_that_the_environment_asks_for(template: str) -> None:
+    """Parsed by TRL with the method of the adapter as a tool, the input has the types of the server's schema."""
     from trl.chat_template_utils import add_response_schema, parse_response
 
     spec = {"name": "survey", "description": "", "input_schema": {"type": "object", "properties": SCHEMAS}}

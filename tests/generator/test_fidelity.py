@@ -1,4 +1,4 @@
-"""How much of what environments say reaches the model, as a figure that may not fall."""
+"""How much of the environments' tool specs reaches the model, as a share that must not fall."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_the_measure_sees_a_loss() -> None:
 
 @pytest.mark.parametrize("corpus", ["sdk", "ors", "mcp", "bfcl"])
 def test_the_corpus_of_real_tools_is_told_in_full(corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a thousand tools of public servers are bound and described, by a measure that is not the project's own."""
+    """Over a thousand tools of public servers are bound and described, by a measure from outside the project."""
     if not (SHARED / "corpus" / f"{corpus}.jsonl").exists():
-        pytest.skip("the corpus of real tool specs is not at hand")
+        pytest.skip("the corpus of real tool specs is not available")
     monkeypatch.setattr(sys, "path", [str(SHARED / "tools"), *sys.path])
     import fidelity as measure
 

@@ -1,4 +1,4 @@
-"""The golden cases: for each class of input that breaks adapters, the module and what the model sees of it."""
+"""The golden cases: for each kind of input that breaks adapters, the module and what the model sees of it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from orl_codegen.generator.contract.contract import Contract, Tool
+from orl_codegen.generator.output.reading import shown_tools
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.runtime import RolloutAdapter
+from orl_codegen.runtime.vocabulary import ToolInfo, bound_tools
 from tests.generator import golden
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +24,8 @@ ACCEPTED = [case for case in golden.CASES if not (golden.FOLDER / case / "error.
 
 
 @pytest.mark.parametrize("case", golden.CASES)
-def test_a_case_gives_its_golden_files(case: str) -> None:
-    """The module, the schema that the model sees, the report or the refusal are what was reviewed (`make golden`)."""
+def test_a_case_produces_its_golden_files(case: str) -> None:
+    """The module, the schema that the model sees, and the report or refusal are as reviewed (`make golden`)."""
     folder = golden.FOLDER / case
     committed = {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.name != "case.json"}
     assert dict(golden.outcome(case)) == committed
@@ -31,7 +33,7 @@ def test_a_case_gives_its_golden_files(case: str) -> None:
 
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_every_method_sends_exactly_what_it_was_given(case: str) -> None:
-    """A call with all arguments sends all wire keys; one with the required ones alone sends no other; null is sent."""
+    """A call with all arguments sends all wire keys; one with only the required ones sends only those; null is sent."""
     made = golden.contract(golden.read(case))
     for tool, adapter in _adapters(made):
         method = getattr(adapter, tool.name)
@@ -44,10 +46,21 @@ def test_every_method_sends_exactly_what_it_was_given(case: str) -> None:
 
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_every_tool_is_one_that_trl_finds(case: str) -> None:
-    """TRL lists the public functions of the class: these are the tools, each under its wire name, and no others."""
+    """TRL lists the public functions of the class: they are exactly the tools, each under its wire name."""
     made = golden.contract(golden.read(case))
     adapter = golden.adapter_of((golden.FOLDER / case / "adapter.py").read_text("utf-8"), made)
     assert sorted(golden.tools_of(adapter)) == sorted(tool.wire_name for tool in made.tools)
+    marks = {tool.wire_name: {p.name: p.key for p in tool.parameters if p.name != p.key} for tool in made.tools}
+    assert {name: found.__tool__ for name, found in bound_tools(adapter).items()} == {
+        name: ToolInfo(name, aliases) for name, aliases in marks.items()
+    }
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_a_module_is_read_back_under_wire_names(case: str) -> None:
+    """Read as text, a module shows the tools of its contract, under a bare `@tool` and under one with a name."""
+    made = golden.contract(golden.read(case))
+    assert [tool.name for tool in shown_tools(_module(case))] == [tool.wire_name for tool in made.tools]
 
 
 def test_the_golden_modules_type_check() -> None:
@@ -56,7 +69,7 @@ def test_the_golden_modules_type_check() -> None:
 
 
 def test_pyright_accepts_the_modules(tmp_path: Path) -> None:
-    """So does pyright, in its strict mode, and the committed adapters of the bundled environments as well."""
+    """Pyright, in strict mode, accepts every golden module and the committed adapters of the bundled environments."""
     for case in ACCEPTED:
         (tmp_path / f"{case.replace('-', '_')}.py").write_text(_module(case), "utf-8")
     for path in (ROOT / "generated").glob("*.py"):
@@ -69,12 +82,12 @@ def test_pyright_accepts_the_modules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_the_golden_modules_hold_only_what_the_contract_says(case: str) -> None:
-    """As syntax, a golden module is the contract's statements and nothing else."""
+    """As syntax, a golden module has the statements of its contract and nothing else."""
     audit(_module(case), golden.contract(golden.read(case)))
 
 
 def test_calls_that_a_case_spells_out() -> None:
-    """An empty list is sent, an argument left out is not, and an explicit null is."""
+    """An empty list and an explicit null are sent; an omitted argument is not."""
     made = golden.contract(golden.read("limits-and-defaults"))
     ((_, adapter),) = _adapters(made)
     assert adapter.measure(name="x", tags=[]) == ("measure", {"name": "x", "tags": []})
@@ -86,7 +99,7 @@ def _module(case: str) -> str:
 
 
 def _adapters(made: Contract) -> list[tuple[Tool, Any]]:
-    """Each tool with an instance of the adapter whose calls return what would be sent, instead of sending it."""
+    """Each tool with an instance of the adapter whose calls return what they would send."""
     from orl_codegen.runtime import UNSET
 
     adapter = golden.adapter_of(render(made, "adapter"), made)

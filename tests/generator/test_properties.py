@@ -1,4 +1,4 @@
-"""Properties that hold whatever a server sends: found by hypothesis over whole lists of tool specs.
+"""Properties that hold whatever a server sends, tested by hypothesis with whole lists of tool specs.
 
 `ORL_EXAMPLES=20000 pytest tests/generator/test_properties.py` is the long run.
 """
@@ -38,7 +38,7 @@ sampled = settings(exhaustive, max_examples=max(EXAMPLES // 5, 20))
 
 
 def contract_of(tools: list[dict[str, Any]]) -> Contract:
-    """The contract of an environment that offers `tools`; specs that are refused, rightly, are no examples."""
+    """The contract of an environment that offers `tools`; specs that are rightly refused do not count as examples."""
     snapshot = Snapshot(target="http://127.0.0.1:1", variant="v", split="train", tools=tuple(tools))
     try:
         return build(load(dump(snapshot)))
@@ -47,7 +47,7 @@ def contract_of(tools: list[dict[str, Any]]) -> Contract:
         raise
 
 
-def test_the_oldest_transformers_is_at_hand() -> None:
+def test_the_oldest_transformers_is_available() -> None:
     """The properties below hold for the parsers at both ends of the supported range; `make test` installs the older."""
     assert set(JSON_SCHEMA_MAKERS) == {"installed", OLDEST}
 
@@ -55,10 +55,11 @@ def test_the_oldest_transformers_is_at_hand() -> None:
 @exhaustive
 @given(specs.tool_specs())
 def test_whatever_a_server_says_becomes_a_module_that_says_it(tools: list[dict[str, Any]]) -> None:
-    """The module is the contract alone, TRL finds each tool, the model reads what was meant, and calls are exact."""
+    """The module is its contract, TRL finds each tool, the model reads the intended text, and calls are exact."""
     made = contract_of(tools)
     source = render(made, "adapter")
     audit(source, made)
+    assert ast.parse(source, type_comments=True).type_ignores == []
     adapter = golden.adapter_of(source, made)
     functions = golden.tools_of(adapter)
     assert set(functions) == {tool["name"] for tool in tools}
@@ -97,7 +98,7 @@ def test_the_order_of_the_tools_changes_nothing(tools: list[dict[str, Any]], ran
 @exhaustive
 @given(specs.TEXT)
 def test_a_docstring_literal_evaluates_to_its_text(text: str) -> None:
-    """Whatever the text, the source of its docstring is one string, and the string is the text."""
+    """Whatever the text, the source of its docstring is one string, which evaluates to the text."""
     meant = docstring.plain(text)
     (statement,) = ast.parse(docstring.literal(meant, 4)).body
     assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -109,14 +110,14 @@ def test_a_docstring_literal_evaluates_to_its_text(text: str) -> None:
 
 @exhaustive
 @given(specs.TEXT)
-def test_what_is_meant_stays_what_it_is(text: str) -> None:
-    """Making a text plain twice changes no more than making it plain once."""
+def test_plain_text_stays_plain(text: str) -> None:
+    """Making a text plain twice changes nothing more than making it plain once."""
     assert docstring.plain(docstring.plain(text)) == docstring.plain(text)
     assert docstring.plain_line(docstring.plain_line(text)) == docstring.plain_line(text)
 
 
 def test_hash_seed_and_working_directory_change_nothing(tmp_path: Path) -> None:
-    """Another process, with another hash seed and elsewhere, renders the same bytes."""
+    """Another process, with another hash seed and working directory, renders the same bytes."""
     cases = ["hostile-names", "tool-names-reserved", "unions", "task-tools"]
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'codegen'}"}
     script = "import sys; from tests.generator import golden; [print(golden.module(case)) for case in sys.argv[1:]]"

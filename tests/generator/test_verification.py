@@ -1,4 +1,4 @@
-"""Verification: a module that says anything else than its contract is refused, whatever rendered it."""
+"""Verification: a module that differs from its contract is refused, whatever rendered it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from orl_codegen.generator.output.verification import audit, type_check
 from tests.generator import golden
 
 CHANGES = {
-    "a statement that nobody meant": ("\n\nclass Golden", "\n\nprint('here')\n\n\nclass Golden"),
-    "an import that nobody meant": ("from typing import", "import os\nfrom typing import"),
+    "an extra statement": ("\n\nclass Golden", "\n\nprint('here')\n\n\nclass Golden"),
+    "an extra import": ("from typing import", "import os\nfrom typing import"),
     "an import of another name": ("import UNSET, ", "import UNSET, Plan, "),
-    "another wire name": ('@tool("send")', '@tool("Send")'),
+    "another wire name": ("@tool\n", '@tool("Send")\n'),
+    "a wire name that is stated twice": ("@tool\n", '@tool("send")\n'),
+    "a method that is not a tool": ("    @tool\n", ""),
     "another wire key": ('"body": body', '"Body": body'),
     "an argument that is not sent": (', "window": window', ""),
     "another call": ('self._call("send"', 'self._other("send"'),
@@ -27,15 +29,15 @@ CHANGES = {
     "a decorator": ("\n\nclass Golden", "\n\n@staticmethod\nclass Golden"),
     "another nested field": ("        address: str\n", "        address: int\n"),
     "a nested class that does more": ("        address: str\n", "        address: str\n        x = print()\n"),
-    "an attribute": ("    @tool(", "    x = 1\n\n    @tool("),
-    "a second method": ("    @tool(", "    def more(self) -> None: ...\n\n    @tool("),
-    "no Python": ("def send(", "def send(("),
+    "an attribute": ("    @tool\n", "    x = 1\n\n    @tool\n"),
+    "a second method": ("    @tool\n", "    def more(self) -> None: ...\n\n    @tool\n"),
+    "a syntax error": ("def send(", "def send(("),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_module_that_says_something_else_is_refused(change: str) -> None:
-    """Each way in which a rendered module can stray from its contract is seen."""
+def test_a_module_that_differs_from_its_contract_is_refused(change: str) -> None:
+    """Each way in which a rendered module can stray from its contract is noticed."""
     made, source = golden.contract(golden.read("unions")), golden.module("unions")
     old, new = CHANGES[change]
     assert old in source
@@ -45,7 +47,7 @@ def test_a_module_that_says_something_else_is_refused(change: str) -> None:
 
 
 def test_a_missing_method_is_refused() -> None:
-    """A module that leaves a tool out is not what the contract says."""
+    """A module that leaves out a tool does not fulfil its contract."""
     made = golden.contract(golden.read("task-tools"))
     two = golden.contract({**golden.read("task-tools"), "task_tools": []})
     with pytest.raises(VerificationError, match="has no method"):
@@ -53,7 +55,7 @@ def test_a_missing_method_is_refused() -> None:
 
 
 def test_what_mypy_refuses_is_not_written() -> None:
-    """The message has mypy's words, and the way on."""
+    """The message quotes mypy, and says how to continue."""
     with pytest.raises(VerificationError, match=r"adapter\.py:1: error: .* --no-type-check"):
         type_check({"adapter.py": "x: int = 'text'\n"})
 
@@ -61,7 +63,7 @@ def test_what_mypy_refuses_is_not_written() -> None:
 def test_modules_and_configuration_of_the_working_directory_do_not_take_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a mypy.ini whose plug-in would run in this process, nor a module called like one of the library."""
+    """Neither a mypy.ini whose plug-in would run in this process, nor a module named like a standard one."""
     (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = nasty.py\n")
     (tmp_path / "nasty.py").write_text("raise SystemExit('ran')\n")
     (tmp_path / "types.py").write_text("x: int = 'text'\n")
@@ -69,8 +71,8 @@ def test_modules_and_configuration_of_the_working_directory_do_not_take_part(
     type_check({"adapter.py": golden.module("enums")})
 
 
-def test_templates_of_ones_own_may_add_but_not_change(tmp_path: Path) -> None:
-    """A header of the user's is fine; a template that loses a wire key is not."""
+def test_own_templates_may_add_but_not_change(tmp_path: Path) -> None:
+    """A statement that the user adds is fine; a template that loses a wire key is not."""
     made = golden.contract(golden.read("parameter-names"))
     shipped = shipped_templates()
     module = (shipped / "module.py.jinja").read_text("utf-8")
@@ -78,11 +80,11 @@ def test_templates_of_ones_own_may_add_but_not_change(tmp_path: Path) -> None:
     source = render(made, "adapter", tmp_path)
     assert "TEAM" in source
     audit(source, made, own_templates=True)
-    with pytest.raises(VerificationError, match="holds a statement"):
+    with pytest.raises(VerificationError, match="extra statement"):
         audit(source, made)
     method = (shipped / "method.py.jinja").read_text("utf-8")
     (tmp_path / "method.py.jinja").write_text(method.replace("method.input", "'{}'"))
-    with pytest.raises(VerificationError, match="is another one"):
+    with pytest.raises(VerificationError, match="is different"):
         audit(render(made, "adapter", tmp_path), made, own_templates=True)
 
 
@@ -92,5 +94,5 @@ def test_a_template_that_does_not_render_to_python_is_refused(text: str, tmp_pat
     (tmp_path / "module.py.jinja").write_text(text)
     with pytest.raises(UsageError, match="do not render to Python"):
         render(golden.contract(golden.read("enums")), "adapter", tmp_path)
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         render(golden.contract(golden.read("enums")), "adapter", tmp_path / "missing")

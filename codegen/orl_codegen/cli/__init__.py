@@ -1,7 +1,7 @@
 """The command `orl-codegen`. Only this package prints: results on standard output, all else on standard error.
 
-Exit status: 0 clean; 1 drift found, or a file would change under `--dry-run`; 2 could not do it. An error of ours is
-never 1, so that nobody takes it for a finding, nor a finding for an error.
+Exit status: 0 clean; 1 drift found, or a file would change under `--dry-run`; 2 could not do it. An error never ends in
+status 1, so that it cannot be mistaken for a finding, nor a finding for an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orl_codegen.errors import OrlCodegenError, printable
 from orl_codegen.version import __version__
 
 COMMANDS = {
-    "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be left out).",
+    "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
     "show": "Show the tools as the model will see them.",
@@ -28,14 +28,14 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """The commands, each imported when it is used: `--help` and the light ones stay quick."""
+    """The commands, each imported when it is used, so that `--help` and the light ones stay quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the help."""
+        """All names, in the order in which the help lists them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import one."""
+        """Import a command."""
         if name not in COMMANDS:
             return None
         command = getattr(import_module(f"orl_codegen.cli.{name}"), name)
@@ -48,7 +48,7 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the word `generate` where it was left out."""
+        """Insert the word `generate` if it was omitted."""
         first = args[0] if args else ""
         if first not in (*COMMANDS, "--help", "--version"):
             near = difflib.get_close_matches(first, COMMANDS, 1) if first.isalpha() else []
@@ -87,11 +87,11 @@ def _status(args: Sequence[str] | None) -> int:
         return 130
     except click.ClickException as error:
         click.echo(f"orl-codegen: {printable(error.format_message(), 1000)}", err=True)
-    except BrokenPipeError:  # the reader of our output has had enough
+    except BrokenPipeError:  # the reader closed the pipe
         sys.stdout = None
     except Exception:
         import traceback
 
         traceback.print_exc()
-        click.echo("orl-codegen: this is a fault of orl-codegen. Please report it with the lines above.", err=True)
+        click.echo("orl-codegen: this is a bug in orl-codegen. Please report it with the lines above.", err=True)
     return 2

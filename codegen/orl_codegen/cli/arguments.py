@@ -1,4 +1,4 @@
-"""The options that `generate`, `check` and `show` share, and what they mean together with the configuration."""
+"""The options that `generate`, `check` and `show` share, combined with those of the configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from orl_codegen.errors import UsageError
 from orl_codegen.generator.config import Config, find_config, override
-from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.options import ON_CONFLICT, Job, Options
 from orl_codegen.generator.target import parse_target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,14 +19,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Selection:
-    """What a command is about.
+    """What a command works on.
 
     Attributes:
         jobs: The environments.
         folder: The folder of the generated files.
         config: The configuration of the project.
-        defaults: The options of an environment that is known by its files only.
-        whole: Whether the jobs are all of the configuration, so that a file of ours beyond them belongs to nobody.
+        defaults: The options of an environment that is known only from its files.
+        whole: Whether the jobs are the whole configuration, so that any other generated file is an orphan.
     """
 
     jobs: tuple[Job, ...]
@@ -37,32 +37,45 @@ class Selection:
 
 
 def asking_options(command: Command) -> Command:
-    """TARGETs, and the options that say how an environment is asked. None stands for "not given"."""
+    """TARGETs, and the options for asking an environment. None stands for "not given"."""
     for option in reversed(_ASKING):
         command = option(command)
     return command
 
 
 def environment_options(command: Command) -> Command:
-    """`asking_options`, and those that say where the files belong and what they are called."""
+    """`asking_options`, and those for the folder and the names of the files."""
     for option in reversed(_WRITING):
         command = option(command)
     return asking_options(command)
 
 
+def _default(field: str) -> str:
+    """What the help says about a default; `None` stands for "not given", so click does not know the defaults itself."""
+    value = getattr(Options, field)
+    if isinstance(value, bool):
+        name = field.replace("_", "-")
+        value = name if value else f"no-{name}"
+    return f"  [default: {value:g}]" if isinstance(value, float) else f"  [default: {value}]"
+
+
 _ASKING = [
     click.argument("targets", metavar="[TARGET]...", nargs=-1),
-    click.option("--split", help="Split whose tasks are probed.  [default: train]"),
+    click.option("--split", help="Split whose tasks are probed." + _default("split")),
     click.option("--variant", metavar="NAME", help="Which environment of a server with several."),
-    click.option("--task-tools/--no-task-tools", default=None, help="Whether to collect the tools of single tasks."),
-    click.option("--probe", metavar="first|all|0,5,10-20", help="Tasks to open for that.  [default: first]"),
+    click.option(
+        "--task-tools/--no-task-tools",
+        default=None,
+        help="Whether to collect the tools of single tasks." + _default("task_tools"),
+    ),
+    click.option("--probe", metavar="first|all|0,5,10-20", help="Tasks to open for that." + _default("probe")),
     click.option("--toolset", metavar="NAME", help="Built-in toolset to open the sessions with."),
     click.option(
         "--secret",
         "secrets",
         metavar="KEY=ENVVAR",
         multiple=True,
-        help="Secret for the sessions, by the environment variable that holds it. May be repeated.",
+        help="Secret for the sessions, and the environment variable that holds it. May be repeated.",
     ),
     click.option(
         "--api-key-env",
@@ -72,30 +85,34 @@ _ASKING = [
     click.option("--allow-partial", is_flag=True, default=None, help="Leave out tasks and tools that fail."),
     click.option(
         "--on-conflict",
-        type=click.Choice(["widen", "error"]),
-        help="What to do with a tool that differs from task to task.  [default: widen]",
+        type=click.Choice(ON_CONFLICT),
+        help="What to do with a tool that differs from task to task." + _default("on_conflict"),
     ),
-    click.option("--timeout", type=float, metavar="SECONDS", help="Longest wait for the server.  [default: 30]"),
-    click.option("--templates", metavar="DIR", help="Folder of Jinja2 templates to use instead of the shipped ones."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="Longest wait for the server." + _default("timeout")),
+    click.option("--templates", metavar="DIR", help="Folder of Jinja2 templates that replace the shipped ones."),
 ]
 
 _WRITING = [
     click.option(
         "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder of the generated files."
     ),
-    click.option("--name", metavar="SLUG", help="What the two files are called."),
-    click.option("--class-name", metavar="NAME", help="What the adapter class is called."),
-    click.option("--type-check/--no-type-check", default=None, help="Whether mypy must accept the module."),
+    click.option("--name", metavar="SLUG", help="Name of the two files."),
+    click.option("--class-name", metavar="NAME", help="Name of the adapter class."),
+    click.option(
+        "--type-check/--no-type-check",
+        default=None,
+        help="Whether mypy must accept the module." + _default("type_check"),
+    ),
 ]
 
 
 def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = True, **given: Any) -> Selection:
-    """Put the command line on top of the configuration.
+    """Combine the command line with the configuration, which it overrides.
 
-    A TARGET that stands in the configuration brings its options from there; without TARGET it is all that do.
+    A TARGET that the configuration lists has its options from there; without TARGET, all that it lists are selected.
 
     Raises:
-        UsageError: There is nothing to do, no folder is named, or an option cannot be meant.
+        UsageError: There is nothing to do, no folder is named, or an option is invalid.
     """
     config = find_config()
     options = _given(given)
@@ -107,25 +124,25 @@ def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = Tr
         )
     if len(jobs) != 1 and ("name" in options or "class_name" in options):
         raise UsageError(
-            "--name and --class-name are for one TARGET. Name one, or give each its `name` in pyproject.toml."
+            "--name and --class-name need exactly one TARGET. Name one, or set `name` for each in pyproject.toml."
         )
     folder = output or config.output
     if folder is None:
-        raise UsageError("Say where the files belong: -o DIR, or `output` in [tool.orl-codegen] of pyproject.toml.")
+        raise UsageError("Name the output folder: -o DIR, or `output` in [tool.orl-codegen] of pyproject.toml.")
     jobs = [Job(job.target, override(job.options, options, Path.cwd())) for job in jobs]
     defaults = override(config.defaults, options, Path.cwd())
     return Selection(tuple(jobs), folder, config, defaults, whole=not targets)
 
 
 def job_of(text: str, **given: Any) -> Job:
-    """One TARGET with its options, for commands that need no folder."""
+    """One TARGET with its options, for commands that do not need a folder."""
     options = _given(given)
     job = _configured(text, options, find_config())[0]
     return Job(job.target, override(job.options, options, Path.cwd()))
 
 
 def _given(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that stand on the command line, in the form that the configuration has them in."""
+    """The options of the command line, in the form that they have in the configuration."""
     options = {name: value for name, value in given.items() if value not in (None, ())}
     if "secrets" in options:
         options["secrets"] = dict(_secret(text) for text in options["secrets"])
@@ -133,8 +150,7 @@ def _given(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _configured(text: str, given: Mapping[str, Any], config: Config) -> list[Job]:
-    """A TARGET with the options that the configuration has for it - several, for variants of one server - or with its
-    defaults."""
+    """A TARGET with its options in the configuration, once for each variant listed there, or else with the defaults."""
     target = parse_target(text)
     known = [job for job in config.jobs if job.target.record == target.record]
     wanted = [job for job in known if given.get("variant") in (None, job.options.variant)]

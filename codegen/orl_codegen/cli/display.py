@@ -1,4 +1,4 @@
-"""What the command line shows on standard error while it works, and the report after it."""
+"""What the command line shows on standard error: progress while it works, and a report at the end."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SHOWN_NOTES = 5
 
 
 class Display:
-    """One progress bar for each environment, on a terminal; plain lines for what the user should know."""
+    """A progress bar for each environment, if this is a terminal, and plain lines for what the user should know."""
 
     def __init__(self, console: Console, bars: Bars | None) -> None:
         self._console = console
         self._bars = bars
 
     def say(self, text: str) -> None:
-        """Print a line. It is never cut, and nothing in it is taken for markup."""
+        """Print a line. It is never cut, and nothing in it is read as markup."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def of(self, job: Job) -> JobDisplay:
-        """Where one environment reports to."""
+        """The display that one environment reports to."""
         name = printable(job.target.record, 60)
         return JobDisplay(self, name, self._bars, self._bars.add_task(name, total=None) if self._bars else None)
 
@@ -59,7 +59,7 @@ class JobDisplay:
 
 @contextmanager
 def display(quiet: bool) -> Iterator[Display]:
-    """A display for as long as the block lasts; the bars vanish after it."""
+    """A display for the duration of the block; the bars disappear after it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
@@ -74,7 +74,7 @@ def display(quiet: bool) -> Iterator[Display]:
 
 
 def report(shown: Display, adapter: Adapter, verbose: bool) -> None:
-    """Say what the user should know of an adapter before committing it."""
+    """Report what the user should know about an adapter before committing it."""
     snapshot = adapter.contract.snapshot
     notes: list[Note] = list(adapter.contract.notes)
     for kind, count in Counter(note.kind for note in notes).items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,10 @@ from orl_codegen.cli.display import display, report
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator.target import PythonClass, Target
 
+if TYPE_CHECKING:
+    from orl_codegen.generator.output.writing import FileChange
+    from orl_codegen.generator.pipeline import Adapter
+
 WATCH_EVERY = 0.5
 
 
@@ -21,27 +26,27 @@ WATCH_EVERY = 0.5
 @environment_options
 @click.option("--offline", is_flag=True, help="Render again from the committed snapshots; no network.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; exit status 1 if a file would change.")
-@click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of what changes.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of every change.")
 @click.option("--prune", is_flag=True, help="Remove files of orl-codegen that no environment of pyproject.toml claims.")
 @click.option("--watch", is_flag=True, help="Generate again whenever the Python file of a TARGET changes.")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Every note, and the files that did not change.")
+@click.option("-v", "--verbose", is_flag=True, help="Every note, and the unchanged files.")
 def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
     """Snapshot the tools of each TARGET, render its adapter, type-check it, and write both files.
 
     TARGET is a catalog name (Owner/Name), the URL of a server, or a Python environment class (path/to/server.py[:Class]
-    or package.module:Class). Without TARGET it is every environment in [tool.orl-codegen] of pyproject.toml.
+    or package.module:Class). Without TARGET, it generates every environment in [tool.orl-codegen] of pyproject.toml.
     """
     how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose")}
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
     if prune and not (selection.whole and selection.config.jobs):
         raise UsageError(
-            "--prune removes what no environment of pyproject.toml claims. List them there, in "
-            "[[tool.orl-codegen.environments]], and name no TARGET."
+            "--prune removes files that no environment of pyproject.toml claims. List the environments there, in "
+            "[[tool.orl-codegen.environments]], and do not name a TARGET."
         )
     if watch:
         if offline or prune:
-            raise UsageError("--watch asks the live environments again and again: leave --offline and --prune out.")
+            raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
         return _watch(selection, **how)
     return _generate(selection, offline=offline, prune=prune, **how)
 
@@ -58,35 +63,47 @@ def _generate(
         adapters = pipeline.generate(
             selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
         )
-        files = {name: text for adapter in adapters for name, text in adapter.files.items()}
         targets = recorded_targets(folder)
-        changes = writing.changes(folder, files)
+        changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
         if prune:
-            changes += writing.unclaimed(folder, [adapter.slug for adapter in adapters])
+            changes += writing.unclaimed(folder, [made.slug for made in adapters])
         if not dry_run:
             writing.write(changes)
-        for adapter in adapters:
-            report(shown, adapter, verbose)
-    for adapter in adapters:
-        before, now = targets.get(adapter.slug), adapter.contract.snapshot.target
-        if before and before != now and not quiet:
-            replaced = f"{adapter.slug} was made from {printable(before)}, and is made from {printable(now)} now"
-            click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
-    changed = {change.path for change in changes}
-    for change in changes:
-        done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
-        _echo(quiet, f"{planned if dry_run else done} {_shown(change.path)}")
-    for name in sorted(files):
-        if folder / name not in changed and (verbose or not changes):
-            _echo(quiet, f"unchanged {_shown(folder / name)}")
+        for made in adapters:
+            report(shown, made, verbose)
+    if not quiet:
+        _warn_of_replaced(adapters, targets)
+        _list_files(folder, adapters, changes, dry_run, verbose)
     if show_diff:
         for change in changes:
             click.echo(unified_diff(change.path, change.old, change.new), nl=False)
     return 1 if dry_run and changes else 0
 
 
+def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
+    """Tell the user if the files of another target had the same name; `targets` are those before the run, by slug."""
+    for made in adapters:
+        before, now = targets.get(made.slug), made.contract.snapshot.target
+        if before and before != now:
+            replaced = f"{made.slug} was generated from {printable(before)}, and now from {printable(now)}"
+            click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)
+
+
+def _list_files(
+    folder: Path, adapters: Sequence[Adapter], changes: Sequence[FileChange], dry_run: bool, verbose: bool
+) -> None:
+    """Print a line for each changed file; for each unchanged one too, if the user wants to know or nothing changed."""
+    for change in changes:
+        done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
+        click.echo(f"{planned if dry_run else done} {_shown(change.path)}")
+    unchanged = {folder / name for made in adapters for name in made.files} - {change.path for change in changes}
+    if verbose or not changes:
+        for path in sorted(unchanged):
+            click.echo(f"unchanged {_shown(path)}")
+
+
 def unified_diff(path: Path, old: str | None, new: str | None) -> str:
-    """The unified diff of a file, with what a terminal could obey in it escaped."""
+    """The unified diff of a file; what a terminal would obey is escaped."""
     import difflib
 
     names = [
@@ -102,7 +119,7 @@ def _watch(selection: Selection, **how: Any) -> int:
     """Generate now and after each change of a file, until interrupted. After an error, wait for the next change."""
     watched = [(job, path) for job in selection.jobs if (path := _python_file(job.target))]
     if not watched:
-        raise UsageError("--watch looks at Python files, and no TARGET is one. Name path/to/server.py[:Class].")
+        raise UsageError("--watch watches Python files, and no TARGET is one. Name path/to/server.py[:Class].")
     selection, files = replace(selection, jobs=tuple(job for job, _ in watched)), [path for _, path in watched]
     try:
         while True:
@@ -128,16 +145,11 @@ def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
 def _stat(path: Path) -> Any:
     try:
         return path.stat()
-    except OSError:  # an editor is about to put the new file in its place
+    except OSError:  # an editor is about to replace it
         return None
 
 
-def _echo(quiet: bool, text: str) -> None:
-    if not quiet:
-        click.echo(text)
-
-
 def _shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
+    """A path, relative to the working directory if it is inside it."""
     absolute = path.resolve()
     return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

@@ -26,16 +26,16 @@ def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
     from orl_codegen.generator.output.reading import shown_tools
 
     if len(targets) != 1:
-        raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py, or a SNAPSHOT.json.")
+        raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py or a SNAPSHOT.json.")
     tools = shown_tools(_module(targets[0], quiet, given), targets[0])
     click.echo("\n\n".join(_lines(tool) for tool in tools) or "There are no tools: the model's plain answer is graded.")
 
 
 def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
-    """The source of the module that is asked for, rendered where it does not exist yet."""
+    """The source of the requested module, rendered if it does not exist yet."""
     from orl_codegen.generator import pipeline, snapshot
+    from orl_codegen.generator.output.context import BANNER
     from orl_codegen.generator.output.folder import read
-    from orl_codegen.generator.output.rendering import BANNER
 
     path = Path(text)
     if path.suffix == ".json":
@@ -59,7 +59,7 @@ def _existing(path: Path) -> str:
 
 
 def _lines(tool: ShownTool) -> str:
-    """One tool, for reading; what a terminal could obey is escaped."""
+    """One tool, for reading; what a terminal would obey is escaped."""
     parts = [click.style(printable(tool.name), bold=True)]
     for line in tool.text.split("\n"):
         parts.append(_wrapped(line, "  ", "  "))

@@ -2,14 +2,14 @@
 
     [tool.orl-codegen]
     output = "generated"
-    timeout = 60                                 # an option here is the default of every environment
+    timeout = 60                                 # an option here is a default for every environment
 
     [[tool.orl-codegen.environments]]
     target = "Eigent/SETA"
     probe = "all"
     secrets = { OPENAI_API_KEY = "MY_KEY" }      # key = environment variable
 
-Paths start at the folder of the pyproject.toml. A key that is not known is an error.
+Paths are relative to the folder of the pyproject.toml. An unknown key is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from orl_codegen.errors import ConfigError, OrlCodegenError, UsageError, printable
-from orl_codegen.generator.options import Job, Options, parse_probe
+from orl_codegen.generator.options import ON_CONFLICT, Job, Options, parse_probe
 from orl_codegen.generator.target import parse_target
 
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
@@ -41,12 +41,12 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "templates": str,
     "type-check": bool,
 }
-"""The options that may be a default or stand with an environment, and their TOML types."""
+"""The options that may be a default or belong to one environment, and their TOML types."""
 
 ENVIRONMENT = {"target": str, "name": str, **OPTIONS}
 
 CHECK = {"profile": str, "fail-on": str, "severity": dict, "accept": list}
-"""What `check` and `diff` read; `drift` looks at the values."""
+"""What `check` and `diff` read; `drift` checks the values."""
 
 TOP = {"output": str, "environments": list, **OPTIONS, **CHECK}
 
@@ -56,11 +56,11 @@ class Config:
     """The configuration of a project.
 
     Attributes:
-        root: The folder that paths in it start at.
+        root: The folder that its paths are relative to.
         output: The output folder, if one is set.
-        defaults: The options of an environment that says nothing else.
+        defaults: The options of an environment that does not override them.
         jobs: The environments.
-        check: The settings of `check`, as they stand.
+        check: The settings of `check`, unchecked.
     """
 
     root: Path
@@ -71,10 +71,10 @@ class Config:
 
 
 def find_config(start: Path | None = None) -> Config:
-    """The configuration in the nearest pyproject.toml upwards that has one; an empty one where there is none.
+    """The configuration in the nearest pyproject.toml at or above `start` that has one; otherwise an empty one.
 
     Raises:
-        ConfigError: It cannot be read, or holds something that is not understood.
+        ConfigError: It cannot be read, or a key or value in it is invalid.
     """
     start = start or Path.cwd()
     for folder in (start, *start.parents):
@@ -90,10 +90,10 @@ def find_config(start: Path | None = None) -> Config:
 
 
 def parse_config(table: Any, root: Path) -> Config:
-    """Read the table of a project whose pyproject.toml stands in `root`.
+    """Read the table of a project whose pyproject.toml is in `root`.
 
     Raises:
-        ConfigError: It holds something that is not understood.
+        ConfigError: A key or value in it is invalid.
     """
     where = "[tool.orl-codegen]"
     _check(table, TOP, where)
@@ -122,14 +122,14 @@ def _job(entry: Any, defaults: Options, root: Path, position: int) -> Job:
 
 
 def _check(table: Any, known: Mapping[str, type | tuple[type, ...]], where: str) -> None:
-    """Every key is known and has a value of its type."""
+    """Check that every key is known and has a value of the right type."""
     if not isinstance(table, dict):
         raise ConfigError(f"{where} must be a table.")
     for key, value in table.items():
         if key not in known:
             near = difflib.get_close_matches(key.replace("_", "-"), known, 1, 0.5)
             hint = f"Did you mean `{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}."
-            raise ConfigError(f"{where} has the key `{printable(key)}`, which is not known. {hint}")
+            raise ConfigError(f"{where} has the unknown key `{printable(key)}`. {hint}")
         if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] is not bool):
             wanted = {str: "text", bool: "true or false", dict: "a table", list: "a list"}
             kind = known[key]
@@ -147,10 +147,10 @@ def _options(table: Mapping[str, Any], base: Options, root: Path, where: str) ->
 
 
 def override(base: Options, given: Mapping[str, Any], root: Path) -> Options:
-    """`base` with the options that were given, which are text and plain values as in TOML.
+    """`base` with the given options, whose values are text and plain values as in TOML.
 
     Raises:
-        UsageError: A value cannot be meant.
+        UsageError: A value is invalid.
     """
     from dataclasses import replace
 
@@ -162,7 +162,7 @@ def override(base: Options, given: Mapping[str, Any], root: Path) -> Options:
     if "secrets" in values:
         values["secrets"] = MappingProxyType({**base.secrets, **values["secrets"]})
         if not all(isinstance(name, str) and name for name in values["secrets"].values()):
-            raise UsageError('a secret is written as KEY = "ENVVAR": the environment variable that holds its value.')
-    if values.get("on_conflict", "widen") not in ("widen", "error"):
-        raise UsageError("on-conflict is `widen` or `error`.")
+            raise UsageError('a secret is written KEY = "ENVVAR", with the environment variable that holds its value.')
+    if values.get("on_conflict", Options.on_conflict) not in ON_CONFLICT:
+        raise UsageError(f"on-conflict must be {' or '.join(f'`{choice}`' for choice in ON_CONFLICT)}.")
     return replace(base, **values)

@@ -1,6 +1,6 @@
 """The generator, from targets to the text of their files. `generate` is its table of contents.
 
-Nothing here writes: `generate` and `check` differ only in what they do with the text.
+Nothing is written here: the commands `generate` and `check` differ only in what they do with the text.
 """
 
 from __future__ import annotations
@@ -8,19 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from orl_codegen.errors import OrlCodegenError, SnapshotError, UsageError, printable
+from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator import snapshot
 from orl_codegen.generator.contract import contract
 from orl_codegen.generator.contract.contract import Contract
 from orl_codegen.generator.contract.naming import type_name, type_scope
 from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
-from orl_codegen.generator.options import Job, Options, committed_slug
-from orl_codegen.generator.output import reading
-from orl_codegen.generator.output.folder import read, recorded_targets, snapshots_in, stored
+from orl_codegen.generator.options import Job, Options
+from orl_codegen.generator.output.folder import committed
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.generator.snapshot import Snapshot
@@ -34,10 +33,10 @@ class Adapter:
     """One environment, ready to be written.
 
     Attributes:
-        slug: What its two files are called.
-        options: What it was made with.
+        slug: Name of its two files.
+        options: The options that it was made with.
         contract: What the module says.
-        snapshot: The text of the snapshot's file.
+        snapshot: The text of the snapshot file.
         module: The text of the module.
     """
 
@@ -49,7 +48,7 @@ class Adapter:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The text of each file by its name."""
+        """The text of each file, by name."""
         return {f"{self.slug}.json": self.snapshot, f"{self.slug}.py": self.module}
 
 
@@ -65,13 +64,13 @@ def generate(
 
     Args:
         jobs: The environments. Offline, an empty sequence stands for every snapshot in the folder.
-        folder: Where the files belong. Only read here, and only when offline.
+        folder: The output folder. It is only read here, and only when offline.
         offline: Take the committed snapshots instead of asking the servers.
-        defaults: The options of a snapshot in the folder, where no job has its own.
-        progress: Gives each job the display to report to.
+        defaults: The options of the snapshots in the folder if there are no jobs.
+        progress: Returns the display that a job reports to.
 
     Raises:
-        OrlCodegenError: Any of its subclasses; where several targets fail, the message has a line for each.
+        OrlCodegenError: Any of its subclasses; if several targets fail, the message has a line for each.
     """
     if offline:
         taken = committed(jobs, folder, defaults or Options())
@@ -84,24 +83,23 @@ def generate(
 
 
 def adapter(taken: Snapshot, options: Options) -> Adapter:
-    """Work out a snapshot and render it."""
+    """The adapter of a snapshot: its contract, and the text of its files."""
     words = words_of(taken.target, options.variant, taken.variant) or taken.variant
     slug = options.name or slug_of(words)
-    worked_out = contract.build(
+    made = contract.build(
         taken,
         class_name=options.class_name or type_name([words], type_scope()),
         allow_partial=options.allow_partial,
         on_conflict=options.on_conflict,
     )
-    module = render(worked_out, slug, options.templates)
-    return Adapter(slug, options, worked_out, snapshot.dump(taken), module)
+    return Adapter(slug, options, made, snapshot.dump(taken), render(made, slug, options.templates))
 
 
 def verify(adapters: Sequence[Adapter]) -> None:
-    """Hold each module against its contract, and let mypy read them, all in one run.
+    """Compare each module with its contract, and type-check all of them in one run.
 
     Raises:
-        VerificationError: A module does not say what it must, or does not type-check.
+        VerificationError: A module differs from its contract, or does not type-check.
     """
     for made in adapters:
         audit(made.module, made.contract, own_templates=made.options.templates is not None)
@@ -116,7 +114,7 @@ def render_files(taken: Snapshot, options: Options) -> Mapping[str, str]:
 
 
 def take_snapshots(jobs: Sequence[Job], progress: Callable[[Job], Progress]) -> tuple[tuple[Snapshot, Options], ...]:
-    """Ask all servers at once."""
+    """Ask all servers at the same time; each snapshot comes with the options of its job."""
 
     async def all_of_them() -> list[Snapshot | BaseException]:
         asked = [discover(job.target, job.options, progress(job)) for job in jobs]
@@ -124,35 +122,6 @@ def take_snapshots(jobs: Sequence[Job], progress: Callable[[Job], Progress]) -> 
 
     snapshots = _all_or_error(asyncio.run(all_of_them()))
     return tuple(zip(snapshots, [job.options for job in jobs], strict=True))
-
-
-def committed(jobs: Sequence[Job], folder: Path, defaults: Options) -> tuple[tuple[Snapshot, Options], ...]:
-    """The snapshots of the jobs as they stand in the folder; without jobs, all that stand there, with `defaults`.
-
-    Raises:
-        SnapshotError: There is none for a job, or it was edited by hand.
-    """
-    if jobs:
-        known = recorded_targets(folder)
-        return tuple(_committed(job, folder, known) for job in jobs)
-    taken = snapshots_in(folder)
-    if not taken:
-        raise SnapshotError(f"There is no snapshot in {printable(folder)}. Generate one: orl-codegen TARGET -o DIR.")
-    return tuple(
-        # The class in the module keeps its name, whatever it was given then.
-        (found, replace(defaults, name=slug, class_name=reading.class_of(read(folder / f"{slug}.py") or "")))
-        for slug, found in taken.items()
-    )
-
-
-def _committed(job: Job, folder: Path, targets: Mapping[str, str]) -> tuple[Snapshot, Options]:
-    slug = committed_slug(job, targets)
-    if slug is None:
-        raise SnapshotError(
-            f"There is no snapshot of {printable(job.target.record)} in {printable(folder)}. Generate one first, "
-            "without --offline."
-        )
-    return stored(folder, slug), replace(job.options, name=slug)
 
 
 def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:

@@ -1,15 +1,15 @@
-"""The snapshot: what a server said about its tools, verbatim, as an immutable value and as a file.
+"""The snapshot: a server's tools, verbatim, as an immutable value and as a file.
 
 The file is canonical JSON (sorted by wire name, fixed key order, one trailing newline) without a clock, a
 host-dependent path, a key or a secret, so the same environment gives the same bytes on every machine. Its digest is a
-SHA-256 over everything else in it; a file that was edited by hand is refused.
+SHA-256 of everything else in it; a file that was edited by hand is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 class TaskTool:
     """One spec of a task tool, verbatim, and the probed tasks that offered exactly this spec.
 
-    A name stands in several entries where tasks give it different specs.
+    A name has several entries if tasks give it different specs.
     """
 
     spec: JSONObject
@@ -36,16 +36,16 @@ class TaskTool:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the server said.
+    """What the server offers.
 
     Attributes:
         target: Catalog name, URL without user-info, or `path/to/server.py:Class` / `package.module:Class`.
         variant: The environment on the server, as its paths spell it (`/<variant>/tools`).
         split: The split whose tasks were probed.
-        splits: `{"name": ..., "type": ...}` for each split, as `/splits` gives them.
-        probed: Indices of the tasks that were opened, ascending; empty where task tools were not asked for.
-        tools: The specs that `/tools` gives, verbatim, sorted by name.
-        task_tools: What `/task_tools` of the probed tasks gives beyond `tools`, sorted by name.
+        splits: `{"name": ..., "type": ...}` for each split, as `/splits` returns them.
+        probed: Indices of the tasks that were opened, ascending; empty if task tools were not requested.
+        tools: The specs that `/tools` returns, verbatim, sorted by name.
+        task_tools: What `/task_tools` of the probed tasks returns beyond `tools`, sorted by name.
         terminal_tool: `{"name", "arg", "description"}`, or None.
         supports_score_group: Whether the environment offers group scoring.
         toolset: The built-in toolset that the probe sessions were opened with, or None.
@@ -66,7 +66,7 @@ class Snapshot:
 
     @property
     def digest(self) -> str:
-        """`sha256:` and the hex digest of everything the snapshot says."""
+        """`sha256:` and the hex digest of the content of the snapshot."""
         return _digest(_content(self))
 
 
@@ -78,20 +78,20 @@ def dump(snapshot: Snapshot) -> str:
 
 
 def load(text: str, name: str = "the snapshot") -> Snapshot:
-    """Read the text of a snapshot file back; `name` says where it came from in errors.
+    """Read the text of a snapshot file; `name` identifies it in errors.
 
     Raises:
-        SnapshotError: The text is no snapshot, has another format version, or does not match its digest.
+        SnapshotError: The text is not a snapshot, has another format version, or does not match its digest.
     """
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"{name} is no snapshot: {printable(error)}. Generate it again.") from None
+        raise SnapshotError(f"{name} is not a snapshot: {printable(error)}. Generate it again.") from None
     if not isinstance(whole, dict) or "format" not in whole:
-        raise SnapshotError(f"{name} is no snapshot of orl-codegen: it has no `format`. Generate it again.")
+        raise SnapshotError(f"{name} is not a snapshot of orl-codegen: it has no `format`. Generate it again.")
     if whole.pop("format") != FORMAT:
         raise SnapshotError(
-            f"{name} has a format that this version of orl-codegen does not read (it reads {FORMAT}). "
+            f"{name} has a format that this version of orl-codegen cannot read (it reads {FORMAT}). "
             "Generate it again, or install the version that wrote it."
         )
     digest = whole.pop("digest", None)
@@ -102,51 +102,31 @@ def load(text: str, name: str = "the snapshot") -> Snapshot:
     try:
         return _from_content(whole)
     except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"{name} is no snapshot: {printable(repr(error))}. Generate it again.") from None
+        raise SnapshotError(f"{name} is not a snapshot: {printable(repr(error))}. Generate it again.") from None
 
 
 def _content(snapshot: Snapshot) -> dict[str, Any]:
     return {
-        "target": snapshot.target,
-        "variant": snapshot.variant,
-        "split": snapshot.split,
-        "splits": list(snapshot.splits),
-        "toolset": snapshot.toolset,
-        "probed": list(snapshot.probed),
-        "unprobed": list(snapshot.unprobed),
-        "terminal_tool": snapshot.terminal_tool,
-        "supports_score_group": snapshot.supports_score_group,
-        "tools": sorted(snapshot.tools, key=lambda spec: (str(spec["name"]), canonical(spec))),
+        **{name: getattr(snapshot, name) for name in _READERS},
+        "tools": sorted(snapshot.tools, key=_order),
         "task_tools": [
-            {"tasks": list(entry.tasks), "spec": entry.spec}
-            for entry in sorted(snapshot.task_tools, key=lambda entry: (str(entry.spec["name"]), canonical(entry.spec)))
+            {"tasks": entry.tasks, "spec": entry.spec}
+            for entry in sorted(snapshot.task_tools, key=lambda entry: _order(entry.spec))
         ],
     }
 
 
+def _order(spec: JSONObject) -> tuple[str, str]:
+    return str(spec["name"]), canonical(spec)
+
+
 def _from_content(content: Mapping[str, Any]) -> Snapshot:
-    terminal = content["terminal_tool"]
-    return Snapshot(
-        target=_is(str, content["target"]),
-        variant=_is(str, content["variant"]),
-        split=_is(str, content["split"]),
-        splits=_named(content["splits"]),
-        toolset=None if content["toolset"] is None else _is(str, content["toolset"]),
-        probed=_all(int, content["probed"]),
-        unprobed=_all(int, content["unprobed"]),
-        terminal_tool=None if terminal is None else _named([terminal])[0],
-        supports_score_group=_is(bool, content["supports_score_group"]),
-        tools=_named(content["tools"]),
-        task_tools=tuple(
-            TaskTool(_named([entry["spec"]])[0], _all(int, entry["tasks"]))
-            for entry in _all(dict, content["task_tools"])
-        ),
-    )
+    return Snapshot(**{name: read(content[name]) for name, read in _READERS.items()})
 
 
 def _is(kind: type[T], value: object) -> T:
-    if type(value) is not kind:  # a bool is no int here
-        raise TypeError(f"{printable(value, 40)} is no {kind.__name__}")
+    if type(value) is not kind:  # isinstance would take a bool for an int
+        raise TypeError(f"{printable(value, 40)} is not of type {kind.__name__}")
     return value
 
 
@@ -154,11 +134,40 @@ def _all(kind: type[T], values: object) -> tuple[T, ...]:
     return tuple(_is(kind, value) for value in _is(list, values))
 
 
+def _text(value: object) -> str:
+    return _is(str, value)
+
+
+def _indices(values: object) -> tuple[int, ...]:
+    return _all(int, values)
+
+
 def _named(values: object) -> tuple[dict[str, Any], ...]:
-    """Objects that say what they are called, as all do that a server lists."""
+    """Objects with a name, which everything that a server lists has."""
     objects = _all(dict, values)
     _all(str, [entry["name"] for entry in objects])
     return objects
+
+
+def _task_tools(values: object) -> tuple[TaskTool, ...]:
+    entries = _all(dict, values)
+    return tuple(TaskTool(_named([entry["spec"]])[0], _indices(entry["tasks"])) for entry in entries)
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "target": _text,
+    "variant": _text,
+    "split": _text,
+    "splits": _named,
+    "toolset": lambda value: None if value is None else _text(value),
+    "probed": _indices,
+    "unprobed": _indices,
+    "terminal_tool": lambda value: None if value is None else _named([value])[0],
+    "supports_score_group": lambda value: _is(bool, value),
+    "tools": _named,
+    "task_tools": _task_tools,
+}
+"""The fields of a snapshot in the order of the file, each with the function that checks and reads its value."""
 
 
 def _digest(content: Mapping[str, Any]) -> str:

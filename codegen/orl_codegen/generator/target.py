@@ -1,4 +1,4 @@
-"""TARGET: what the user points at. A catalog name, the URL of a server, or a Python environment class."""
+"""TARGET: the environment that a command is about. A catalog name, a server URL, or a Python environment class."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CatalogName:
 
 @dataclass(frozen=True)
 class ServerURL:
-    """A server that somebody hosts.
+    """A self-hosted server.
 
     Attributes:
         record: The URL without user-info and trailing slash, as snapshots and messages show it.
-        url: The URL to send requests to.
+        url: The URL for requests, user-info included.
     """
 
     record: str
@@ -39,12 +39,12 @@ class ServerURL:
 
 @dataclass(frozen=True)
 class PythonClass:
-    """An environment class, to be served for as long as the command runs.
+    """An environment class, served while the command runs.
 
     Attributes:
         place: `path/to/server.py`, relative to `folder`, or `package.module`.
         name: The class; None for the only environment that the file defines.
-        folder: Where a relative path and a module are looked for.
+        folder: The folder that a relative path and a module are found in.
     """
 
     place: str
@@ -58,7 +58,7 @@ class PythonClass:
 
     @property
     def path(self) -> Path | None:
-        """The file, where it is one."""
+        """The file, if the place is one."""
         return self.folder / self.place if self.place.endswith(".py") else None
 
 
@@ -66,7 +66,7 @@ Target = CatalogName | ServerURL | PythonClass
 
 
 def parse_target(text: str, folder: Path | None = None) -> Target:
-    """Tell the three kinds apart; `folder` (the working directory by default) is where relative paths start.
+    """Parse a TARGET; relative paths start at `folder`, by default the working directory.
 
     Raises:
         TargetError: It is none of the three.
@@ -80,16 +80,16 @@ def parse_target(text: str, folder: Path | None = None) -> Target:
         return PythonClass(module, name, folder or Path.cwd())
     if re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", text, re.ASCII):
         return CatalogName(text)
-    raise TargetError(f"`{printable(text)}` is no target. {KINDS}")
+    raise TargetError(f"`{printable(text)}` is not a target. {KINDS}")
 
 
 def words_of(record: str, chosen: str | None, variant: str | None = None) -> str | None:
-    """What the adapter and its files are named after, or None where that is not known yet.
+    """The words that the adapter and its files are named after, or None if they are not known yet.
 
     Args:
         record: The target as a snapshot records it.
         chosen: The variant that the user asked for: two variants of one server must not get the same name.
-        variant: The variant that the server answered with, once it has.
+        variant: The variant that the server answered with, once it is known.
     """
     if "://" in record:
         host = urlsplit(record).hostname or ""
@@ -101,7 +101,7 @@ def words_of(record: str, chosen: str | None, variant: str | None = None) -> str
 
 
 def slug_of(words: str) -> str:
-    """The words as the name of the two files, which has to be the name of a module too."""
+    """The words as the name of the two files, which must also be a valid module name."""
     slug = snake(words) or "environment"
     return f"environment_{slug}" if slug[0].isdigit() or slug in KEYWORDS else slug
 
@@ -110,18 +110,18 @@ def _server_url(text: str) -> ServerURL:
     parts = _split(text)
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\x00-\x20\x7f\\]", text):
-        raise TargetError(f"`{printable(shown)}` is no URL of a server. {KINDS}")
+        raise TargetError(f"`{printable(shown)}` is not the URL of a server. {KINDS}")
     path = parts.path.strip("/")
     if path or parts.query or parts.fragment:
-        hint = f" To name one of its environments, use --variant {printable(path)}." if path else ""
-        raise TargetError(f"The URL of a server ends after the host and the port: {printable(shown)}.{hint}")
+        hint = f" To choose one of its environments, use --variant {printable(path)}." if path else ""
+        raise TargetError(f"The URL of a server must end after the host and port: {printable(shown)}.{hint}")
     return ServerURL(record=shown, url=f"{parts.scheme}://{parts.netloc}")
 
 
 def _split(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
-        _ = parts.port  # raises for a port that is no number
+        _ = parts.port  # raises if the port is not a number
     except ValueError as error:
         raise TargetError(f"The URL of the server cannot be read ({printable(error)}). {KINDS}") from None
     return parts._replace(netloc=parts.netloc.rpartition("@")[0] + parts.netloc.rpartition("@")[1] + _host(parts))
@@ -135,7 +135,7 @@ def _python_file(text: str, folder: Path) -> PythonClass:
     place, _, name = text.partition(".py:") if ".py:" in text else (text.removesuffix(".py"), "", "")
     path = Path(f"{place}.py")
     if not (folder / path).is_file():
-        raise TargetError(f"There is no file {printable(path)} to take the environment class from. {KINDS}")
+        raise TargetError(f"There is no file {printable(path)} with an environment class. {KINDS}")
     if path.is_absolute():  # what is recorded should mean the same on another machine
         path = Path(os.path.relpath(path.resolve(), folder.resolve()))
     return PythonClass(str(PurePosixPath(path)), name or None, folder)

@@ -1,8 +1,8 @@
-"""The names that a generated module is written in. Importing this costs next to nothing, and must stay that way."""
+"""The names that generated modules use. Importing this module is nearly free, and must stay that way."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,15 +24,15 @@ class _Unset:
 
 
 UNSET: Any = _Unset()
-"""Default of an optional parameter. An argument that is left out is left out of the input too; `None` is sent."""
+"""Default of an optional parameter. An omitted argument is omitted from the input too; `None` is sent as null."""
 
 
 class TerminalTool(NamedTuple):
-    """The tool that takes the model's last message; the model itself is not shown it.
+    """The tool that receives the model's last message; it is not shown to the model.
 
     Attributes:
         name: Its wire name.
-        arg: The key of its input that the message goes into, or None if it takes none.
+        arg: The key of its input that carries the message, or None if it takes no input.
     """
 
     name: str
@@ -40,13 +40,13 @@ class TerminalTool(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """Which environment an adapter was made from, and what the run time has to know of it.
+    """The environment that an adapter was generated from, and what the run time needs to know about it.
 
     Attributes:
         target: Catalog name, URL, `path/to/server.py:Class` or `package.module:Class`.
-        variant: Which environment of the server, as its paths spell it.
-        split: The split whose tasks were looked at.
-        digest: Digest of the snapshot that the adapter was made from.
+        variant: The environment on the server, as its paths spell it.
+        split: The split whose tasks were probed.
+        digest: Digest of the snapshot that the adapter was generated from.
         toolset: The built-in toolset that sessions are opened with.
         terminal_tool: The tool that ends a rollout with the model's last message.
         group_scoring: Whether the environment scores the rollouts of a group against each other.
@@ -62,31 +62,41 @@ class Environment(NamedTuple):
 
 
 class ToolInfo(NamedTuple):
-    """What `tool` was told, kept on the function as `__tool__`.
+    """The arguments of `tool`, stored on the function as `__tool__`.
 
     Attributes:
         name: The wire name.
-        aliases: `{python name: wire key}` of the parameters whose two names differ.
+        aliases: `{python name: wire key}` for each parameter whose two names differ.
     """
 
     name: str
     aliases: Mapping[str, str]
 
 
-def tool(name: str, aliases: Mapping[str, str] | None = None) -> Callable[[Function], Function]:
-    """Make a method of an adapter the tool `name`.
+@overload
+def tool(function: Function, /) -> Function: ...
+
+
+@overload
+def tool(name: str, aliases: Mapping[str, str] | None = None) -> Callable[[Function], Function]: ...
+
+
+def tool(name: Any, aliases: Mapping[str, str] | None = None) -> Any:
+    """Make a method of an adapter a tool: `@tool` under the method's own name, `@tool("wire-name")` under another.
 
     The model is shown `__name__`, so it sees the wire name whatever the method is called in Python. It is shown no
-    return type, because the wire has none. The function itself comes back: TRL lists plain functions only.
+    return type, because the wire has none. The function itself is returned, because TRL lists plain functions only.
     """
+    if isinstance(name, str):
+        return lambda function: _marked(function, ToolInfo(name, aliases or {}))
+    return _marked(name, ToolInfo(name.__name__, {}))
 
-    def mark(function: Function) -> Function:
-        function.__name__ = name
-        function.__annotations__.pop("return", None)
-        function.__tool__ = ToolInfo(name, aliases or {})  # type: ignore[attr-defined]
-        return function
 
-    return mark
+def _marked(function: Function, info: ToolInfo) -> Function:
+    function.__name__ = info.name
+    function.__annotations__.pop("return", None)
+    function.__tool__ = info  # type: ignore[attr-defined]
+    return function
 
 
 def bound_tools(adapter: type[Any]) -> dict[str, Any]:

@@ -77,5 +77,5 @@ class Document:
         """Refuse the tool because of what is at `pointer`."""
         raise SchemaError(
             f"The tool {printable(self._tool)!r} is refused: at {printable('#' + pointer)!r} of its input_schema, "
-            f"{why}. Mend the tool on the server, or leave it out with --allow-partial."
+            f"{why}. Fix the tool on the server, or leave it out with --allow-partial."
         )

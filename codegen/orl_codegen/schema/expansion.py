@@ -15,7 +15,6 @@ from orl_codegen.errors import SchemaError, printable
 from orl_codegen.schema.building import Builder
 from orl_codegen.schema.document import Document
 from orl_codegen.schema.flattening import Around
-from orl_codegen.schema.pointer import escape as escape
 from orl_codegen.schema.tree import Schema, union_of
 
 
@@ -43,7 +42,7 @@ def expand(input_schema: object, tool: str) -> Schema:
     if schema.kind != "object":
         raise SchemaError(
             f"The tool {printable(tool)!r} is refused: its input_schema describes {_with_article(schema.kind)}, and "
-            "the input of a call is always an object. Mend the tool on the server, or leave it out with "
+            "the input of a call is always an object. Fix the tool on the server, or leave it out with "
             "--allow-partial."
         )
     return schema

@@ -15,10 +15,10 @@ from orl_codegen.generator.contract.naming import Identifier, method_names, para
 from orl_codegen.generator.contract.python_types import NestedType, object_keys
 from orl_codegen.generator.contract.suspicion import suspicious
 from orl_codegen.generator.contract.type_generator import annotate
+from orl_codegen.generator.options import OnConflict
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.schema.tree import Schema
 
-OnConflict = Literal["widen", "error"]
 NoteKind = Literal["left out", "widened", "renamed", "suspicious", "not shown"]
 
 
@@ -137,7 +137,7 @@ def _merged(snapshot: Snapshot, allow_partial: bool) -> tuple[list[MergedTool], 
 def _tool(tool: MergedTool, name: Identifier, annotations: dict[str, str]) -> Tool:
     keys = object_keys(tool.schema)
     names = parameter_names(keys)
-    description = docstring.split(tool.description, keys)
+    description = docstring.take_apart(tool.description, keys)
     parameters = tuple(
         _parameter(key, names[key], annotations[key], tool.schema, description.parameters.get(key, "")) for key in keys
     )
@@ -200,7 +200,7 @@ def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
         note("not shown", f"keys of its spec that ORS does not have: {printable(', '.join(merged.other_keys))}")
     unworded = sorted(wording.unworded(tool.schema))
     if unworded:
-        note("not shown", f"keywords that are no JSON Schema: {printable(', '.join(unworded))}")
+        note("not shown", f"keywords that JSON Schema does not define: {printable(', '.join(unworded))}")
     if tool.schema.additional is not None and tool.schema.additional.kind != "never":
         note("not shown", "it takes parameters beyond those that it names, and a method cannot")
     return notes

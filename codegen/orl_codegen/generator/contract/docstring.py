@@ -1,10 +1,10 @@
-"""Docstrings that `transformers` cannot misread, out of text that a server wrote.
+"""Docstrings that `transformers` cannot misread, made from text that a server wrote.
 
 Its parser looks for `Args:`, `Returns:` and `Raises:` anywhere, even in mid-sentence, and takes a line that begins with
-`word:` for a parameter (versions 5.2 to 5.24 were read; they differ in what indentation means). The usual ORS
-description is itself a Google docstring. So its `Args:` lines are given to the parameters that they name, every such
-word that is left gets a space before its colon, and a line is never broken where the rest would look like a parameter.
-`plain` and `plain_line` are the text that is meant: what the parser returns.
+`word:` for a parameter (we read versions 5.2 to 5.24; they differ in what indentation means). The usual ORS description
+is itself a Google docstring. So its `Args:` lines are given to the parameters that they name, every such word that is
+left loses its colon (see `_without_sections`), and a line is never broken where the rest would look like a parameter.
+`plain` and `plain_line` are the intended text: what the parser returns.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH = 84
-"""Characters of a parameter's line, of the 100 that a generated line has: they are indented by up to 16."""
+"""Characters in a line of a parameter: a generated line has 100, and 16 of them may be indentation."""
 
-_SECTION = re.compile(r"(Args|Returns|Raises):")
-_NEXT_SECTION = re.compile(r"(Returns|Raises):")
-_CHOICES = re.compile(r"(\(choices):", re.IGNORECASE)
+_SECTION = r"Args|Returns|Raises"
+_NEXT_SECTION = r"Returns|Raises"
+_CHOICES = re.compile(r"(\(choices): ?", re.IGNORECASE)
 _ARGS_HEADER = re.compile(r"[ \t]*(?:Args|Arguments|Parameters|Params):[ \t]*")
 _ENTRY = re.compile(r"\*{0,2}(?P<name>[^\s:(]+)[ \t]*(?P<type>\([^)\n]*\))?[ \t]*:(?:[ \t]+|$)(?P<text>.*)")
 _BREAK = re.compile(r"(?<=\S) (?=\S)")
@@ -28,16 +28,16 @@ _LIKE_PARAMETER = re.compile(r"\s*\w+(?:[ \t]*\([^()\n]*\))?:")
 
 @dataclass(frozen=True)
 class Description:
-    """A tool's description, with what it says about single parameters taken out."""
+    """A tool's description, separated into its text and what it says about single parameters."""
 
     text: str
     parameters: Mapping[str, str]
 
 
-def split(description: str, keys: Collection[str]) -> Description:
+def take_apart(description: str, keys: Collection[str]) -> Description:
     """Give the lines of the `Args:` section of a Google docstring to the parameters that they name.
 
-    Lines that name no parameter, and all other sections, stay in the text.
+    Lines that do not name a parameter, and all other sections, stay in the text.
     """
     lines = inspect.cleandoc(description.replace("\r\n", "\n")).split("\n")
     found: dict[str, str] = {}
@@ -56,7 +56,7 @@ def split(description: str, keys: Collection[str]) -> Description:
 
 
 def _section_end(lines: Sequence[str], header: int) -> int:
-    """The first line behind a section: one that is indented no deeper than its header."""
+    """The first line after a section: one that is not indented deeper than its header."""
     indent = _indent(lines[header])
     end = header + 1
     while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
@@ -65,7 +65,7 @@ def _section_end(lines: Sequence[str], header: int) -> int:
 
 
 def _take_entries(lines: Sequence[str], keys: Collection[str], found: dict[str, str]) -> list[str]:
-    """Move entries that name a key into `found`; return the lines that are left."""
+    """Move the entries that name a key into `found`; return the remaining lines."""
     margin = min(_indent(line) for line in lines if line.strip())
     left: list[str] = []
     current: str | None = None
@@ -84,7 +84,7 @@ def _take_entries(lines: Sequence[str], keys: Collection[str], found: dict[str, 
 
 
 def _type_words(group: str | None) -> str:
-    """`(str, optional)` is said by the annotation already; anything more is kept."""
+    """What an entry has in parentheses, unless it only repeats the annotation, as `(str, optional)` does."""
     known = r"\(\s*[\w\[\]|., ]{0,40}\s*\)"
     return "" if group is None or re.fullmatch(known, group) else group
 
@@ -94,24 +94,34 @@ def _indent(line: str) -> int:
 
 
 def plain(text: str) -> str:
-    """The text of a tool as the parser returns it: dedented, without tabs, its section words defused."""
-    # Twice, because a docstring whose later lines are all indented loses that when it is read.
-    lines = inspect.cleandoc(inspect.cleandoc(text.replace("\r\n", "\n"))).split("\n")
-    return _SECTION.sub(r"\1 :", "\n".join(line.rstrip(" ") for line in lines)).strip()
+    """The text of a tool as the parser returns it: dedented, without tabs, and without section headings."""
+    # Twice, because a docstring whose later lines are all indented loses that indentation when it is read.
+    dedented = inspect.cleandoc(inspect.cleandoc(text.replace("\r\n", "\n")))
+    return "\n".join(line.rstrip(" ") for line in _without_sections(dedented, _SECTION).split("\n")).strip()
 
 
 def plain_line(text: str) -> str:
     """The text of a parameter as the parser returns it: one line."""
     line = re.sub(r"\s*\n+\s*", " ", text.replace("\r\n", "\n").expandtabs()).strip()
-    return _CHOICES.sub(r"\1 :", _NEXT_SECTION.sub(r"\1 :", line))
+    return _CHOICES.sub(r"\1 — ", _without_sections(line, _NEXT_SECTION)).strip()
+
+
+def _without_sections(text: str, words: str) -> str:
+    """Take the colon from section words, because the parser would cut the text there, and keep the words.
+
+    A heading on a line of its own is still read as one without its colon, as in NumPy docstrings; elsewhere
+    `Returns: the rows` reads best as `Returns — the rows`.
+    """
+    text = re.sub(rf"^([ \t]*)({words}):[ \t]*$", r"\1\2", text, flags=re.MULTILINE)
+    return re.sub(rf"({words}): ?", "\\1 — ", text)
 
 
 def compose(text: str, parameters: Sequence[tuple[str, str]]) -> str:
     """The docstring of a method.
 
     Args:
-        text: The `plain` text of the tool.
-        parameters: Name and `plain_line` of each parameter.
+        text: The text of the tool, made by `plain`.
+        parameters: Name and text of each parameter; the texts are made by `plain_line`.
     """
     if not parameters:
         return text
@@ -124,7 +134,7 @@ def _entry(line: str) -> list[str]:
 
 
 def _wrap(line: str) -> list[str]:
-    """Break at single spaces, which the parser puts back, and never in front of what looks like a parameter."""
+    """Break at single spaces, which the parser restores, and never before something that looks like a parameter."""
     lines: list[str] = []
     start, last = 0, None
     for match in _BREAK.finditer(line):
@@ -140,7 +150,7 @@ def _wrap(line: str) -> list[str]:
 
 
 def literal(docstring: str, indent: int) -> str:
-    """The source of a docstring: what it evaluates to is the text, indented, and nothing in it ends it early."""
+    """The source of a docstring. It evaluates to the text, indented, and nothing in the text ends it early."""
     lines = docstring.split("\n")
     margin = " " * indent
     body = "\n".join(margin + _escaped(line) if line and i else _escaped(line) for i, line in enumerate(lines))
@@ -149,7 +159,7 @@ def literal(docstring: str, indent: int) -> str:
 
 
 def _escaped(line: str) -> str:
-    """Backslashes doubled; what does not print (controls, bidi marks, odd spaces) as a visible escape."""
+    """Double the backslashes; make what does not print (controls, bidi marks, odd spaces) a visible escape."""
     return "".join(
         "\\\\" if character == "\\"
         else character if character.isprintable()

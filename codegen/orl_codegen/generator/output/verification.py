@@ -1,7 +1,8 @@
-"""Verification: nothing is written that does not say exactly what the contract says.
+"""Verification: a module is written only if it says exactly what its contract says.
 
-A rendered module is read back as syntax and compared with a tree that is built here from the contract, apart from the
-templates: the same statements, the same strings, the same wire keys, and nothing else. Then mypy reads it.
+A rendered module is read back as syntax and compared with a tree that is built here from the contract, independently of
+the templates: the same statements, the same strings, the same wire keys, and nothing else. Then mypy reads it. Comments
+are not syntax; `comments` makes them, and its tests hold what they may contain.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from orl_codegen.errors import VerificationError, printable
 from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
 from orl_codegen.generator.contract.naming import MODULE_NAMES
 from orl_codegen.generator.contract.python_types import Field, NestedType
+from orl_codegen.generator.output.environment import Argument, environment_arguments
+from orl_codegen.runtime.vocabulary import TerminalTool
 
 MODULES = {"__future__": {"annotations"}, "typing": MODULE_NAMES, "orl_codegen.runtime": MODULE_NAMES}
-"""What a module may import, and which names of it."""
+"""The modules that a generated module may import from, and the names that it may import."""
 
 
 def audit(source: str, contract: Contract, *, own_templates: bool = False) -> None:
@@ -28,16 +31,16 @@ def audit(source: str, contract: Contract, *, own_templates: bool = False) -> No
     Args:
         source: The text of the module.
         contract: What it must say.
-        own_templates: Whether the user's templates rendered it: they may add statements, but not change the methods.
+        own_templates: Whether the user's templates rendered it: these may add statements, but not change the methods.
 
     Raises:
-        VerificationError: The module is no Python, or says something else than the contract.
+        VerificationError: The module is not Python, or differs from the contract.
     """
     try:
         compile(source, "<rendered>", "exec", dont_inherit=True)
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
-        raise _failed(contract, f"it is no Python: {printable(error)}") from None
+        raise _failed(contract, f"it is not Python: {printable(error)}") from None
     adapter = _adapter(tree, contract)
     _check_methods(adapter, contract, own_templates)
     if not own_templates:
@@ -45,18 +48,18 @@ def audit(source: str, contract: Contract, *, own_templates: bool = False) -> No
 
 
 def type_check(sources: Mapping[str, str]) -> None:
-    """Run mypy --strict, in this process, over modules that are not written yet.
+    """Run mypy --strict, in this process, on modules that are not written yet.
 
     Args:
         sources: The text of each module, by its file name.
 
     Raises:
-        VerificationError: mypy has a complaint.
+        VerificationError: mypy reports an error.
     """
     from mypy import api
 
-    # mypy takes its configuration, with the plug-ins that it names, and modules of any name from the working directory:
-    # so there is no configuration, and the working directory is one that holds nothing but the modules.
+    # mypy would take its configuration (and run the plug-ins named there) and any imported module from the working
+    # directory. So it gets no configuration, and a working directory that holds nothing but the modules.
     options = ["--config-file=", "--strict", "--no-error-summary", "--hide-error-context", "--no-color-output"]
     options += ["--python-version=3.11", f"--cache-dir={_mypy_cache()}"]
     with TemporaryDirectory(prefix="orl-codegen-") as folder, chdir(folder):
@@ -66,8 +69,8 @@ def type_check(sources: Mapping[str, str]) -> None:
     if status:
         shown = "; ".join(printable(line) for line in (report + trouble).strip().splitlines()[:5])
         raise VerificationError(
-            f"mypy --strict refuses the rendered module: {shown}. Nothing was written. If your own templates or a "
-            "--class-name are in play, mend them; otherwise report this, and go on with --no-type-check."
+            f"mypy --strict refuses the rendered module: {shown}. Nothing was written. If you use your own "
+            "templates or --class-name, fix them; otherwise report this, and continue with --no-type-check."
         )
 
 
@@ -79,8 +82,8 @@ def _mypy_cache() -> Path:
 
 def _failed(contract: Contract, why: str) -> VerificationError:
     return VerificationError(
-        f"The module rendered for {printable(contract.snapshot.target)} is not what was meant: {why}. Nothing was "
-        "written. If your own templates are in play, mend them; otherwise report this together with the snapshot."
+        f"The module rendered for {printable(contract.snapshot.target)} differs from its contract: {why}. Nothing was "
+        "written. If you use your own templates, fix them; otherwise report this together with the snapshot."
     )
 
 
@@ -88,7 +91,7 @@ def _adapter(tree: ast.Module, contract: Contract) -> ast.ClassDef:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == contract.class_name:
             return node
-    raise _failed(contract, f"it defines no class {contract.class_name}")
+    raise _failed(contract, f"it does not define the class {contract.class_name}")
 
 
 def _check_methods(adapter: ast.ClassDef, contract: Contract, own_templates: bool) -> None:
@@ -98,15 +101,15 @@ def _check_methods(adapter: ast.ClassDef, contract: Contract, own_templates: boo
         if method is None:
             raise _failed(contract, f"the tool {printable(tool.wire_name)!r} has no method {tool.name}")
         if inspect.cleandoc(ast.get_docstring(method, clean=False) or "").strip() != tool.docstring.strip():
-            raise _failed(contract, f"the docstring of {tool.name} is another one")
+            raise _failed(contract, f"the docstring of {tool.name} is different")
         if _text(_without_docstring(method)) != _text(_method(tool)):
-            raise _failed(contract, f"the method {tool.name} is another one")
+            raise _failed(contract, f"the method {tool.name} is different")
     if methods and not own_templates:
-        raise _failed(contract, f"it defines {', '.join(sorted(methods))}")
+        raise _failed(contract, f"it defines the extra methods {', '.join(sorted(methods))}")
 
 
 def _check_statements(tree: ast.Module, contract: Contract) -> None:
-    """Only the statements that the shipped templates mean, in their order."""
+    """Only the statements of the shipped templates, in their order."""
     expected = [_text(node) for node in _nested(contract.nested)]
     for node in tree.body[1:]:
         if isinstance(node, ast.ImportFrom):
@@ -114,9 +117,9 @@ def _check_statements(tree: ast.Module, contract: Contract) -> None:
                 raise _failed(contract, f"it imports from {printable(node.module)}")
         elif isinstance(node, ast.If):
             if not expected or _text(node) != expected.pop():
-                raise _failed(contract, "its nested types are others")
+                raise _failed(contract, "its nested types are different")
         elif not (isinstance(node, ast.ClassDef) and node.name == contract.class_name):
-            raise _failed(contract, f"it holds a statement that the templates do not, on line {node.lineno}")
+            raise _failed(contract, f"it has an extra statement on line {node.lineno}")
     if expected:
         raise _failed(contract, "its nested types are missing")
     if not (isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant)):
@@ -127,7 +130,7 @@ def _check_statements(tree: ast.Module, contract: Contract) -> None:
 def _check_class(adapter: ast.ClassDef, contract: Contract) -> None:
     docstring, environment, *methods = adapter.body
     if [_text(base) for base in adapter.bases] != [_text(_name("RolloutAdapter"))] or adapter.decorator_list:
-        raise _failed(contract, "its class is built on something else")
+        raise _failed(contract, "its class has another base class or a decorator")
     if not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
         raise _failed(contract, "its class has no docstring")
     if not (
@@ -136,9 +139,9 @@ def _check_class(adapter: ast.ClassDef, contract: Contract) -> None:
     ):
         raise _failed(contract, "its class does not begin with the environment")
     if _text(environment.value) != _text(_environment(contract)):
-        raise _failed(contract, "the environment of its class is another one")
+        raise _failed(contract, "the environment of its class is different")
     if not all(isinstance(node, ast.FunctionDef) for node in methods):
-        raise _failed(contract, "its class holds more than methods")
+        raise _failed(contract, "its class has statements other than methods")
 
 
 def _text(node: ast.AST) -> str:
@@ -176,9 +179,10 @@ def _strings(pairs: Mapping[str, ast.expr]) -> ast.Dict:
 
 def _method(tool: Tool) -> ast.FunctionDef:
     aliases = {str(p.name): ast.Constant(value=p.key) for p in tool.parameters if p.name != p.key}
-    decorator = _call(
-        _name("tool"), ast.Constant(value=tool.wire_name), **({"aliases": _strings(aliases)} if aliases else {})
-    )
+    decorator: ast.expr = _name("tool")
+    if aliases or tool.name != tool.wire_name:
+        keywords = {"aliases": _strings(aliases)} if aliases else {}
+        decorator = _call(decorator, ast.Constant(value=tool.wire_name), **keywords)
     sent = _strings({parameter.key: _name(parameter.name) for parameter in tool.parameters})
     send = ast.Attribute(value=_name("self"), attr="_call", ctx=ast.Load())
     return ast.FunctionDef(
@@ -201,22 +205,14 @@ def _arguments(parameters: tuple[Parameter, ...]) -> ast.arguments:
 
 
 def _environment(contract: Contract) -> ast.expr:
-    snapshot = contract.snapshot
-    said = {"target": snapshot.target, "variant": snapshot.variant, "split": snapshot.split}
-    if snapshot.toolset is not None:
-        said["toolset"] = snapshot.toolset
-    keywords: dict[str, ast.expr] = {key: ast.Constant(value=value) for key, value in said.items()}
-    if snapshot.terminal_tool is not None:
-        argument = snapshot.terminal_tool.get("arg")
-        keywords["terminal_tool"] = _call(
-            _name("TerminalTool"),
-            ast.Constant(value=str(snapshot.terminal_tool.get("name"))),
-            arg=ast.Constant(value=None if argument is None else str(argument)),
-        )
-    if snapshot.supports_score_group:
-        keywords["group_scoring"] = ast.Constant(value=True)
-    keywords["digest"] = ast.Constant(value=snapshot.digest)
+    keywords = {name: _argument(value) for name, value in environment_arguments(contract.snapshot).items()}
     return _call(_name("Environment"), **keywords)
+
+
+def _argument(value: Argument) -> ast.expr:
+    if isinstance(value, TerminalTool):
+        return _call(_name("TerminalTool"), ast.Constant(value=value.name), arg=ast.Constant(value=value.arg))
+    return ast.Constant(value=value)
 
 
 def _nested(nested: tuple[NestedType, ...]) -> Iterator[ast.If]:

@@ -1,4 +1,4 @@
-"""The one place that writes and removes files. What is rendered and verified comes in as text."""
+"""The only place that writes and removes files. It receives text that has been rendered and verified."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orl_codegen.errors import OutputError, printable
+from orl_codegen.generator.output.context import BANNER
 from orl_codegen.generator.output.folder import owned, read, target_in
-from orl_codegen.generator.output.rendering import BANNER
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that is not what it should be; None stands for a file that is not there."""
+    """A file whose text must change; None stands for a file that does not exist."""
 
     path: Path
     old: str | None
@@ -24,34 +24,34 @@ class FileChange:
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> tuple[FileChange, ...]:
-    """The files that would have to be written so that the folder holds `files`; equal texts are no change.
+    """The changes that make the folder hold `files`; a file with the right text is not among them.
 
     Raises:
-        OutputError: A file of that name is there, and somebody else's.
+        OutputError: A file of that name exists, and orl-codegen did not write it.
     """
     compared = [FileChange(folder / name, read(folder / name), text) for name, text in sorted(files.items())]
     changed = tuple(change for change in compared if change.old != change.new)
     for change in changed:
         if change.old is not None and not _may_replace(change.path):
             raise OutputError(
-                f"{printable(change.path)} is there already, and orl-codegen did not write it. Choose another name "
+                f"{printable(change.path)} already exists, and orl-codegen did not write it. Choose another name "
                 "with --name, another folder with -o, or remove the file."
             )
     return changed
 
 
 def _may_replace(path: Path) -> bool:
-    """Whether a file, or the other one of its pair, is ours, also where it was edited by hand."""
+    """Whether orl-codegen wrote a file or the other one of its pair, even if they were edited by hand."""
     module = read(path.with_suffix(".py")) or ""
     return module.startswith(BANNER) or bool(target_in(path.with_suffix(".json")))
 
 
 def write(changed: Iterable[FileChange]) -> None:
-    """Carry changes out: each file is replaced as a whole, and only after all new texts are on the disk.
+    """Apply changes: each file is replaced as a whole, and only after all new texts are on disk.
 
     Raises:
-        OutputError: The folder or a file cannot be written. The files are what they were, unless the disk fails in the
-            very last step.
+        OutputError: The folder or a file cannot be written. The files are unchanged, unless the disk fails in the very
+            last step.
     """
     ready: list[tuple[Path, Path]] = []
     try:
@@ -66,8 +66,8 @@ def write(changed: Iterable[FileChange]) -> None:
     except OSError as error:
         where = printable(error.filename2 or error.filename or "")
         raise OutputError(
-            f"The output folder cannot be written ({where}: {error.strerror}). Make it writable, or name another with "
-            "-o."
+            f"The output folder cannot be written ({where}: {error.strerror}). Make it writable, or choose another "
+            "with -o."
         ) from None
     finally:
         for aside, _ in ready:
@@ -76,7 +76,7 @@ def write(changed: Iterable[FileChange]) -> None:
 
 
 def _aside(path: Path, text: str) -> Path:
-    """The text in a new file beside the one that it will replace."""
+    """Write the text to a new file beside the one that it will replace."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -93,6 +93,6 @@ def _umask() -> int:
 
 
 def unclaimed(folder: Path, slugs: Collection[str]) -> tuple[FileChange, ...]:
-    """The removal of every file of ours that belongs to none of `slugs`."""
+    """The removal of every file that orl-codegen wrote and that belongs to none of `slugs`."""
     left = [path for slug, paths in owned(folder).items() if slug not in slugs for path in paths]
     return tuple(FileChange(path, read(path), None) for path in left)

@@ -35,7 +35,7 @@ def failure(url: str, **options: object) -> str:
 
 
 def test_a_dead_port() -> None:
-    """Nothing listens: said at once, with the address."""
+    """Nothing listens: reported at once, with the address."""
     url = dead_url()
     message = failure(url)
     assert message.startswith(f"{url} could not be reached: ") and "Connection refused" in message
@@ -43,7 +43,7 @@ def test_a_dead_port() -> None:
 
 
 def test_a_server_that_answers_html() -> None:
-    """A web page is no ORS server, and the beginning of what it said is shown, escaped."""
+    """A web page is not an ORS server, and the beginning of its text is shown, escaped."""
 
     async def page(scope: object, receive: object, send: object) -> None:
         await respond(send, 200, b"<!doctype html><title>\x1b[31mHello</title>", b"text/html")
@@ -91,7 +91,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_answers_that_cannot_be_kept(kind: str) -> None:
-    """JSON without one meaning, or that is no list of tools, is refused, and where it came from is named."""
+    """JSON without one meaning, or that is not a list of tools, is refused, and where it came from is named."""
     body, expected = ANSWERS[kind]
     with pytest.raises(ServerError) as raised:
         answer = answers.parse(body, "The answer")

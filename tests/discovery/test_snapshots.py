@@ -70,20 +70,20 @@ def test_one_name_with_two_specs_is_kept_twice() -> None:
 
 
 def test_the_variant_is_the_name_in_the_paths() -> None:
-    """--variant finds an environment whatever its case; without it the server's first is taken, and that is said."""
-    said: list[str] = []
+    """--variant finds an environment whatever its case; without it the server's first is taken, with a message."""
+    messages: list[str] = []
 
     class Listening:
         def probed(self, done: int, total: int) -> None: ...
 
         def say(self, message: str) -> None:
-            said.append(message)
+            messages.append(message)
 
     with running(environment(SHARED, name="First"), environment([GRILL], name="Second")) as server:
         assert snapshot(server, variant="SECOND").variant == "second"
         taken = take_snapshot(parse_target(server.url), Options(), Listening())
     assert taken.variant == "first"
-    assert said == ["The server has several environments (first, second); took first, its first. See --variant."]
+    assert messages == ["The server has several environments (first, second); took first, its first. See --variant."]
 
 
 def test_the_progress_counts_the_tasks() -> None:

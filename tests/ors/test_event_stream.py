@@ -48,7 +48,7 @@ def test_one_space_after_the_colon_belongs_to_the_protocol(line: str, data: str)
 
 
 def test_a_byte_order_mark_and_broken_text() -> None:
-    """The mark is no part of the first line; bytes that are not UTF-8 become U+FFFD."""
+    """The mark is not part of the first line; bytes that are not UTF-8 become U+FFFD."""
     assert read(b"\xef\xbb\xbfdata: a\xff\n\n") == [Event("message", "a\ufffd")]
 
 

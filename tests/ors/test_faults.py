@@ -464,7 +464,7 @@ def test_a_server_that_is_not_there_is_tried_a_few_times() -> None:
 
 
 def test_an_answer_that_is_not_http() -> None:
-    """It is no HTTP 400, which is what the library makes of it."""
+    """It is not an HTTP 400, which is what the library makes of it."""
 
     async def run() -> str:
         async def nonsense(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -251,7 +251,7 @@ def test_what_a_group_is_scored_by() -> None:
 
 @pytest.mark.parametrize("arguments", ['{"where": ', '["box"]', "[" * 100_000, 7])
 def test_a_group_is_scored_whatever_its_calls_look_like(server: RunningServer, arguments: Any) -> None:
-    """Arguments that are no object are text: the model wrote them, and that must not end the training."""
+    """Arguments that are not an object are text: the model wrote them, and that must not end the training."""
     calling = {
         "role": "assistant",
         "content": "",

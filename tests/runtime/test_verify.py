@@ -55,7 +55,7 @@ def reset(adapter: Any, tools: list[Any], **options: Any) -> str:
 
 
 def test_an_environment_that_is_as_it_was(generated: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """No word. That the first task lacks another task's tool is no difference."""
+    """No word. That the first task lacks another task's tool is not a difference."""
     reset(generated, [optional(SEARCH)])
     assert "differs" not in caplog.text
 
@@ -69,7 +69,7 @@ def test_an_environment_that_is_as_it_was(generated: Any, caplog: pytest.LogCapt
     ],
 )
 def test_calls_that_would_be_refused(generated: Any, tools: list[Any], expected: str) -> None:
-    """Training stops before it starts, with the command that mends it, and no session stays open."""
+    """Training stops before it starts, with the command that fixes it, and no session stays open."""
     with pytest.raises(SchemaDrift, match=f"{expected}.*orl-codegen generate http://127.0.0.1:1"):
         reset(generated, tools)
 

@@ -12,6 +12,7 @@ from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Malformed, Refused
+from orl_codegen.ors.unicode import REPLACEMENT
 from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
@@ -153,11 +154,12 @@ def task_rows(split: str, tasks: Sequence[tuple[int, JSON]], include_metadata: b
 
 
 def _column_names(fields: Iterable[str]) -> dict[str, str]:
-    """`{field: column}`, every column another, and none reserved."""
-    free = sorted(field for field in fields if field not in RESERVED)
+    """`{field: column}`, every column another, and none reserved. Arrow cuts a name at NUL, so U+FFFD stands for it."""
+    wanted = {field: field.replace("\0", REPLACEMENT) for field in fields}
+    free = sorted(field for field, name in wanted.items() if field == name not in RESERVED)
     names = {field: field for field in free}
-    for field in sorted(set(fields) - set(free)):
-        name = f"task_{field.lstrip('_')}"
+    for field in sorted(set(wanted) - set(free)):
+        name = f"task_{wanted[field].lstrip('_')}" if wanted[field] in RESERVED else wanted[field]
         while name in RESERVED or name in names.values():
             name += "_"
         names[field] = name

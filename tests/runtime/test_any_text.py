@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from openreward.environments import Server, TextBlock, ToolOutput, tool
 
 from orl_codegen import OpenRewardSpec
 from orl_codegen.ors.unicode import json_of
+from orl_codegen.trl.dataset import task_rows, to_dataset
 from tests.environments.echo import Echo, Text
 from tests.runtime import adapters
 from tests.support.applications import with_halves
@@ -57,8 +61,6 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character(tmp_path: Path,
 
 def test_nul_in_a_field_of_a_task() -> None:
     """Arrow ends a name at NUL, so the column has U+FFFD there, and a name that is taken gets longer."""
-    from orl_codegen.trl.dataset import task_rows, to_dataset
-
     task = {"a\0b": 1, "a\ufffdb": "x\0y", "\0prompt": 2}
     row = to_dataset(task_rows("train", [(0, task)], include_metadata=True))[0]
     assert (row["a\ufffdb"], row["a\ufffdb_"], row["\ufffdprompt"]) == ("x\0y", 1, 2)
@@ -79,3 +81,37 @@ def test_only_halves_are_replaced(answer: bytes | str, value: Any) -> None:
     """Whole pairs and escaped backslashes stay, and no key gets lost to another."""
     assert json_of(answer) == value
     json.dumps(json_of(answer), ensure_ascii=False).encode()
+
+
+KEYS = st.sampled_from(["a", "b", "", "a\0b", "_type", "\ufffd"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(KEYS, part, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=max(50, int(os.environ.get("ORL_EXAMPLES", "100")) // 2), deadline=None)
+@given(st.lists(VALUES, min_size=1, max_size=4))
+@example([{"a": 1}, {"b": 2}])
+@example([{"a": {"b": 1}}, {"a": {}}, None])
+@example([[{"a": 1}], [{"a": 1, "b": None}], []])
+@example([{}, {"a": None}])
+@example([[{}], {}])
+@example([{"a\0b": 1}])
+def test_fields_come_back_as_they_were_or_as_json(values: list[Any]) -> None:
+    """Whatever JSON the tasks hold, no value is padded, cut or turned into another."""
+    rows = task_rows("train", [(index, {"field": value}) for index, value in enumerate(values)], include_metadata=True)
+    back = to_dataset(rows)["field"]
+    as_json = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    assert list(back) in (values, as_json)
+
+
+def test_keys_that_agree_stay_dictionaries() -> None:
+    """At every level; a row without the field is None, and where any key differs, all rows are JSON text."""
+    alike = [{"a": [{"b": 1}], "c": {}}, None, {"a": [], "c": {}}]
+    differing = [{"a": {"b": 1}}, {"a": {"c": 2}}]
+    tasks = [(0, {"x": alike[0], "y": differing[0]}), (1, {}), (2, {"x": alike[2], "y": differing[1]})]
+    dataset = to_dataset(task_rows("train", tasks, include_metadata=True))
+    assert list(dataset["x"]) == alike
+    assert list(dataset["y"]) == ['{"a": {"b": 1}}', None, '{"a": {"c": 2}}']

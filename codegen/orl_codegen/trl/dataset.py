@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+logger = logging.getLogger(__name__)
 
 JSON = dict[str, Any]
 Row = dict[str, Any]
@@ -41,7 +44,15 @@ def fetch_tasks(
         UsageError: There is no such variant, split or index.
         ServerError: The server could not be reached, or did not answer as ORS says.
     """
-    return event_loop().run(_fetch_tasks(endpoint, split, num_tasks, indices))
+    tasks = event_loop().run(_fetch_tasks(endpoint, split, num_tasks, indices))
+    if num_tasks is not None and len(tasks) < num_tasks:
+        logger.warning(
+            "num_tasks=%d, but the split %s has %d tasks: the dataset has all of them.",
+            num_tasks,
+            printable(split),
+            len(tasks),
+        )
+    return tasks
 
 
 async def _fetch_tasks(
@@ -169,14 +180,15 @@ def _column_names(fields: Iterable[str]) -> dict[str, str]:
 def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
     """Rows as a `datasets.Dataset`; a row without a column has None there.
 
-    A column whose values Arrow cannot hold together (text here, a number there) becomes JSON text.
+    A column becomes JSON text where Arrow would not give its values back as they are: text here and a number there, or
+    dictionaries whose keys differ. The prompts, which TRL reads, stay messages.
     """
     from datasets import Dataset, Image
 
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     pictures = columns.pop("images", None)
-    table = {name: _column(values) for name, values in columns.items()}
+    table = {name: values if name == "prompt" else _column(values) for name, values in columns.items()}
     if pictures is None:
         return Dataset.from_dict(table)
     table["images"] = [[Image().encode_example(picture) for picture in row or ()] for row in pictures]
@@ -184,10 +196,19 @@ def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
 
 
 def _column(values: list[Any]) -> list[Any]:
+    if _survives(values):
+        return values
+    return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+
+
+def _survives(values: list[Any]) -> bool:
+    """Whether a column of Arrow gives the values back. It pads dictionaries with the keys of the other rows."""
     import pyarrow  # type: ignore[import-untyped]
 
     try:
-        pyarrow.array(values)
+        column = pyarrow.array(values)
     except Exception:  # it raises whatever the value made some converter raise
-        return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-    return values
+        return False
+    if not pyarrow.types.is_nested(column.type):
+        return True
+    return "\0" not in str(column.type) and bool(column.to_pylist() == values)  # at NUL, the name of a key ends

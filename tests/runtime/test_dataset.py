@@ -30,6 +30,16 @@ def test_the_first_tasks(server: RunningServer) -> None:
     assert len(spec_of(server, num_tasks=1000).train_dataset) == 100
 
 
+def test_more_tasks_than_there_are(server: RunningServer, caplog: pytest.LogCaptureFixture) -> None:
+    """One warning says how many there are; a number that is there needs none."""
+    spec = spec_of(server, num_tasks=1000)
+    assert len(spec.train_dataset) == len(spec.rows) == 100
+    spec_of(server, num_tasks=100).train_dataset  # noqa: B018
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("orl_codegen")] == [
+        "num_tasks=1000, but the split train has 100 tasks: the dataset has all of them."
+    ]
+
+
 def test_all_tasks_and_another_split(server: RunningServer) -> None:
     """Without `num_tasks` and `indices`, the dataset is the whole split."""
     assert len(spec_of(server).train_dataset) == 100
@@ -71,7 +81,7 @@ def test_a_server_without_the_range_route(server: RunningServer) -> None:
 
 
 def test_columns_never_collide_and_nothing_is_lost(server: RunningServer) -> None:
-    """Fields with a name that TRL has other uses for are renamed; values of mixed types become JSON text."""
+    """Fields with a name that TRL has other uses for are renamed; values of mixed types or keys become JSON text."""
     dataset = spec_of(server, adapters.Vault).train_dataset
     assert dataset["prompt"] == [EMPTY] * 3 and dataset["task_index"] == [0, 1, 2]
     assert dataset["task_prompt"] == ["taken", None, None] and dataset["task_prompt_"] == ["raw", None, None]
@@ -81,7 +91,7 @@ def test_columns_never_collide_and_nothing_is_lost(server: RunningServer) -> Non
     assert dataset["mixed"] == ["1", '"one"', '[1, "one"]']
     assert dataset["huge"] == [None, None, str(2**80)]
     assert dataset["id"] == [0, 1, 2]
-    assert dataset["nested"][1]["a"] == [1, 2]
+    assert dataset["nested"] == [None, '{"a": [1, 2]}', '{"b": {"c": null}}']
     assert not RESERVED.intersection(dataset.column_names) - {"prompt", "split", "task_index"}
     rollout = spec_of(server, adapters.Vault).environment_factory()
     assert rollout.reset(**dataset[1]) == "Keys: []"

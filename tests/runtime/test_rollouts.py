@@ -114,6 +114,20 @@ def test_an_unknown_tool_and_an_odd_refusal_go_to_the_model_as_they_are() -> Non
     assert len(explained(adapters.Echo, "echo", CallRefused(nasty))) < 2100
 
 
+def test_a_score_without_completions(server: RunningServer) -> None:
+    """As TRL's own tests ask for it. There is no last message, so a terminal tool is not called until there is one."""
+    rollout = adapter_of(server)
+    rollout.reset()
+    rollout.echo(text="word0")
+    quiz = adapter_of(server, adapters.Quiz)
+    quiz.reset()
+    server.requests.clear()
+    assert last_reward(environments=[rollout, quiz]) == [1.0, None]
+    assert "POST /quiz/call" not in server.paths()
+    assert last_reward(environments=[quiz], completions=["nonsense"]) == [quiz.reward]
+    assert "POST /quiz/call" in server.paths()
+
+
 def test_a_later_call_without_a_reward_does_not_take_one_away(server: RunningServer) -> None:
     """Neither one that is unscored, nor one that is refused."""
     rollout = adapter_of(server)

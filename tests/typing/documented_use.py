@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_type
+
 from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec, combine, serve
 
@@ -9,6 +11,14 @@ with serve("orl_codegen.environments.kitchen:Kitchen") as url:
     spec = OpenRewardSpec(Kitchen, base_url=url, num_tasks=2)
     both = combine({"one": spec, "other": OpenRewardSpec(Kitchen, base_url=url, split="test")})
     trainer_arguments = (both.train_dataset, both.environment_factory, both.reward_funcs)
+
+rollout = spec.environment_factory()
+assert_type(spec, OpenRewardSpec[Kitchen])
+assert_type(rollout, Kitchen)
+rollout.serve_dish(dish="risotto", ingredients=["rice"])
+rollout.serve_dish(dish="risotto")  # type: ignore[call-arg]  # the factory makes a Kitchen, whose parameters are known
+rollout.open_fridge()  # type: ignore[attr-defined]  # and whose tools are
+OpenRewardSpec(str)  # type: ignore[type-var]  # only adapters can be trained with
 
 kitchen = Kitchen()
 kitchen.reset(task_index=0)

@@ -1,7 +1,7 @@
 """Requests to an ORS server: what is sent, what is made of the answer, and what is sent again.
 
-The generator and training both talk to servers through this client. What comes back is plain JSON, or its bytes:
-servers send more and less than the standard says, and it is for the caller to be strict about it.
+The generator and training both talk to servers through this client. What comes back is plain JSON in valid Unicode, or
+its bytes: servers send more and less than the standard says, and it is for the caller to be strict about it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from orl_codegen.ors.failures import Failure, Malformed, Refused, Unreachable
 from orl_codegen.ors.operation import Operation
 from orl_codegen.ors.retrying import never_sent, passing, retried
 from orl_codegen.ors.transport import Pool, unreachable
+from orl_codegen.ors.unicode import json_of
 from orl_codegen.version import __version__
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class Client:
 
     def _parsed(self, answer: bytes | str) -> Any:
         try:
-            return json.loads(answer)
+            return json_of(answer)
         except (ValueError, RecursionError):
             pass
         beginning = answer[:60].decode("utf-8", "replace") if isinstance(answer, bytes) else answer[:60]

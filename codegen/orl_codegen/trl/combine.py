@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AT_ONCE = 16  # runs of rows that are scored at the same time
 
 
-def combine(specs: Mapping[str, OpenRewardSpec]) -> CombinedSpec:
+def combine(specs: Mapping[str, OpenRewardSpec[Any]]) -> CombinedSpec:
     """Train in several environments at once.
 
         spec = combine({"kitchen": OpenRewardSpec(Kitchen), "garden": OpenRewardSpec(Garden)})
@@ -38,7 +38,7 @@ def combine(specs: Mapping[str, OpenRewardSpec]) -> CombinedSpec:
 class CombinedSpec:
     """What `combine` returns: the properties of an `OpenRewardSpec`, for several environments."""
 
-    def __init__(self, specs: Mapping[str, OpenRewardSpec]) -> None:
+    def __init__(self, specs: Mapping[str, OpenRewardSpec[Any]]) -> None:
         if not specs:
             raise UsageError("combine() got no spec. Pass at least one: combine({name: spec}).")
         for name, spec in specs.items():
@@ -59,7 +59,7 @@ class CombinedSpec:
         return to_dataset(_alike(rows))
 
     @cached_property
-    def environment_factory(self) -> dict[str, Factory]:
+    def environment_factory(self) -> dict[str, Factory[Any]]:
         """A factory for each name."""
         return {name: spec.environment_factory for name, spec in self._specs.items()}
 

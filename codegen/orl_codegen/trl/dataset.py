@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,13 @@ from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Malformed, Refused
+from orl_codegen.ors.unicode import REPLACEMENT
 from orl_codegen.sessions.loop import event_loop
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+logger = logging.getLogger(__name__)
 
 JSON = dict[str, Any]
 Row = dict[str, Any]
@@ -40,7 +44,15 @@ def fetch_tasks(
         UsageError: There is no such variant, split or index.
         ServerError: The server could not be reached, or did not answer as ORS says.
     """
-    return event_loop().run(_fetch_tasks(endpoint, split, num_tasks, indices))
+    tasks = event_loop().run(_fetch_tasks(endpoint, split, num_tasks, indices))
+    if num_tasks is not None and len(tasks) < num_tasks:
+        logger.warning(
+            "num_tasks=%d, but the split %s has %d tasks: the dataset has all of them.",
+            num_tasks,
+            printable(split),
+            len(tasks),
+        )
+    return tasks
 
 
 async def _fetch_tasks(
@@ -153,11 +165,12 @@ def task_rows(split: str, tasks: Sequence[tuple[int, JSON]], include_metadata: b
 
 
 def _column_names(fields: Iterable[str]) -> dict[str, str]:
-    """`{field: column}`, every column another, and none reserved."""
-    free = sorted(field for field in fields if field not in RESERVED)
+    """`{field: column}`, every column another, and none reserved. Arrow cuts a name at NUL, so U+FFFD stands for it."""
+    wanted = {field: field.replace("\0", REPLACEMENT) for field in fields}
+    free = sorted(field for field, name in wanted.items() if field == name not in RESERVED)
     names = {field: field for field in free}
-    for field in sorted(set(fields) - set(free)):
-        name = f"task_{field.lstrip('_')}"
+    for field in sorted(set(wanted) - set(free)):
+        name = f"task_{wanted[field].lstrip('_')}" if wanted[field] in RESERVED else wanted[field]
         while name in RESERVED or name in names.values():
             name += "_"
         names[field] = name
@@ -167,14 +180,15 @@ def _column_names(fields: Iterable[str]) -> dict[str, str]:
 def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
     """Rows as a `datasets.Dataset`; a row without a column has None there.
 
-    A column whose values Arrow cannot hold together (text here, a number there) becomes JSON text.
+    A column becomes JSON text where Arrow would not give its values back as they are: text here and a number there, or
+    dictionaries whose keys differ. The prompts, which TRL reads, stay messages.
     """
     from datasets import Dataset, Image
 
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     pictures = columns.pop("images", None)
-    table = {name: _column(values) for name, values in columns.items()}
+    table = {name: values if name == "prompt" else _column(values) for name, values in columns.items()}
     if pictures is None:
         return Dataset.from_dict(table)
     table["images"] = [[Image().encode_example(picture) for picture in row or ()] for row in pictures]
@@ -182,10 +196,19 @@ def to_dataset(rows: Sequence[Mapping[str, Any]]) -> Dataset:
 
 
 def _column(values: list[Any]) -> list[Any]:
+    if _survives(values):
+        return values
+    return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+
+
+def _survives(values: list[Any]) -> bool:
+    """Whether a column of Arrow gives the values back. It pads dictionaries with the keys of the other rows."""
     import pyarrow  # type: ignore[import-untyped]
 
     try:
-        pyarrow.array(values)
+        column = pyarrow.array(values)
     except Exception:  # it raises whatever the value made some converter raise
-        return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-    return values
+        return False
+    if not pyarrow.types.is_nested(column.type):
+        return True
+    return "\0" not in str(column.type) and bool(column.to_pylist() == values)  # at NUL, the name of a key ends

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
 from orl_codegen.sessions.loop import close_on_sigterm
 from orl_codegen.trl.owning import owning
 
+Adapter = TypeVar("Adapter", bound=RolloutAdapter)
 
-class Factory:
+
+class Factory(Generic[Adapter]):
     """Makes one adapter for each rollout. It pickles.
 
     Where it was unpickled, reward functions are not given its adapters: `AsyncGRPOTrainer` runs the rollouts in a
     process of their own. So there an adapter owns its reward, see `owning.py`.
     """
 
-    def __init__(self, adapter: type[RolloutAdapter], plan: Plan, unpickled: bool = False) -> None:
+    def __init__(self, adapter: type[Adapter], plan: Plan, unpickled: bool = False) -> None:
         self._adapter, self._plan = adapter, plan
-        self._made = owning(adapter) if unpickled else adapter  # type: ignore[arg-type]
+        self._made: type[Adapter] = owning(adapter) if unpickled else adapter  # type: ignore[arg-type,assignment]
         close_on_sigterm()
 
-    def __call__(self) -> RolloutAdapter:
+    def __call__(self) -> Adapter:
         return self._made(self._plan)
 
     def __repr__(self) -> str:
         return f"<environment_factory of {self._adapter.__qualname__}>"
 
-    def __copy__(self) -> Factory:
+    def __copy__(self) -> Factory[Adapter]:
         return self  # copies stay in this process, and `__reduce__` would be asked for them
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Factory:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Factory[Adapter]:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

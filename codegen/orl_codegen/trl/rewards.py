@@ -14,7 +14,7 @@ AT_ONCE = 32  # terminal tools that are called at the same time
 
 def last_reward(
     *,
-    completions: Sequence[Any],
+    completions: Sequence[Any] = (),
     environments: Sequence[Any] | None = None,
     prompts: Sequence[Any] = (),
     log_metric: Callable[[str, float], None] | None = None,
@@ -22,8 +22,9 @@ def last_reward(
 ) -> list[float | None]:
     """The last reward of each rollout that was not null, or None: never 0.0 for a rollout that has none.
 
-    A rollout that ended without the environment's terminal tool has its last message handed to that tool first. None
-    also stands for a rollout whose adapter gives its reward itself (see `owning.py`), and for environments of others.
+    A rollout that ended without the environment's terminal tool has its last message handed to that tool first; without
+    `completions` there is no message, and that tool is not called. None also stands for a rollout whose adapter gives
+    its reward itself (see `owning.py`), and for environments of others.
 
     Raises:
         PromptMismatch, SchemaDrift, SessionError: Went wrong while the model wrote, where TRL would not let it through.

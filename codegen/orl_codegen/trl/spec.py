@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.ors import limits
@@ -16,7 +16,7 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.sessions.loop import close_on_sigterm
-from orl_codegen.trl.factory import Factory
+from orl_codegen.trl.factory import Adapter, Factory
 from orl_codegen.trl.rewards import last_reward
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Reward = Callable[..., list[float | None]]
 
 
-class OpenRewardSpec:
+class OpenRewardSpec(Generic[Adapter]):
     """Wires a generated adapter into a trainer.
 
         spec = OpenRewardSpec(Kitchen, num_tasks=64)
@@ -61,7 +61,7 @@ class OpenRewardSpec:
 
     def __init__(
         self,
-        adapter: type[RolloutAdapter],
+        adapter: type[Adapter],
         *,
         num_tasks: int | None = None,
         split: str = "train",
@@ -139,7 +139,7 @@ class OpenRewardSpec:
         return to_dataset(self.rows)
 
     @cached_property
-    def environment_factory(self) -> Factory:
+    def environment_factory(self) -> Factory[Adapter]:
         """Makes the adapter of one rollout."""
         return Factory(self._adapter, self._plan)
 

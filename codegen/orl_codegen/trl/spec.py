@@ -84,12 +84,7 @@ class OpenRewardSpec(Generic[Adapter]):
                 f"OpenRewardSpec takes a generated class, not {printable(repr(adapter))}. Generate it with "
                 "`orl-codegen TARGET -o generated/`, and pass the class that the module defines."
             )
-        if num_tasks is not None and indices is not None:
-            raise UsageError("Pass num_tasks or indices, not both.")
-        if num_tasks is not None and num_tasks < 1:
-            raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
-        if indices is not None and (len(indices) == 0 or min(indices) < 0):
-            raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
+        _check_tasks(num_tasks, indices)
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
@@ -181,6 +176,15 @@ class OpenRewardSpec(Generic[Adapter]):
         there = [(row, messages) for row, messages in zip(rows, fetched, strict=True) if messages is not None]
         columns = prompts.rows([messages for _, messages in there], plan.images)
         return [row | prompt for (row, _), prompt in zip(there, columns, strict=True)]
+
+
+def _check_tasks(num_tasks: int | None, indices: Sequence[int] | None) -> None:
+    if num_tasks is not None and indices is not None:
+        raise UsageError("Pass num_tasks or indices, not both.")
+    if num_tasks is not None and num_tasks < 1:
+        raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
+    if indices is not None and (len(indices) == 0 or min(indices) < 0):
+        raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from openreward.environments import Server, TextBlock, ToolOutput, tool
 
 from orl_codegen import OpenRewardSpec
 from orl_codegen.ors.unicode import json_of
+from orl_codegen.runtime.blocks import rendered
 from orl_codegen.trl.dataset import task_rows, to_dataset
 from tests.environments.echo import Echo, Text
 from tests.runtime import adapters
-from tests.support.applications import with_halves
+from tests.support.applications import replacing
 from tests.support.grpo import call, logged, train
-from tests.support.servers import serving_application
+from tests.support.servers import RunningServer, serving_application
 
 
 class Emoji(Echo):
@@ -47,7 +48,7 @@ def echo_once(prompt: str) -> str:
 @pytest.mark.parametrize("prompts", ["session", "dataset"])
 def test_half_a_surrogate_pair_becomes_the_replacement_character(tmp_path: Path, prompts: Any) -> None:
     """In tasks, keys, prompts and results; a step of GRPO, whose tokenizer would refuse it, goes through."""
-    with serving_application(with_halves(Server([Emoji]).app)) as server:
+    with serving_application(replacing(b"HALF__", rb"\ud83d", Server([Emoji]).app)) as server:
         spec = OpenRewardSpec(adapters.Echo, base_url=server.url, variant="emoji", prompts=prompts)
         row = spec.train_dataset[1]
         assert (row["word"], row["\ufffdkey"]) == ("\ufffd", [{"\ufffd\ufffd": "a", "\ufffd": "b"}])
@@ -115,3 +116,52 @@ def test_keys_that_agree_stay_dictionaries() -> None:
     dataset = to_dataset(task_rows("train", tasks, include_metadata=True))
     assert list(dataset["x"]) == alike
     assert list(dataset["y"]) == ['{"a": {"b": 1}}', None, '{"a": {"c": 2}}']
+
+
+@pytest.fixture
+def blobs() -> Iterator[RunningServer]:
+    """A server whose blocks are of a kind that this version does not know."""
+    with serving_application(replacing(b'"type":"text"', b'"type":"blob"', Server([Echo]).app)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("images", ["placeholder", "pil", "drop"])
+def test_unknown_blocks_are_shown(blobs: RunningServer, images: Any) -> None:
+    """As their JSON, in prompts of both kinds and in results; the model is never told that there was no output."""
+    spec = OpenRewardSpec(adapters.Echo, base_url=blobs.url, images=images, prompts="dataset", num_tasks=1)
+    assert "Echo 'word0' to win." in spec.train_dataset["prompt"][0][0]["content"]
+    rollout = OpenRewardSpec(adapters.Echo, base_url=blobs.url, images=images).environment_factory()
+    prompt = json.loads(str(rollout.reset()))
+    assert (prompt["type"], prompt["text"]) == ("blob", "Echo 'word0' to win.")
+    result = json.loads(str(rollout.echo(text="word0")))
+    assert (result["type"], result["text"]) == ("blob", "match")
+    rollout._close()
+
+
+def test_payloads_of_unknown_blocks_are_not_shown() -> None:
+    """Base64 says nothing to a model; short strings and prose stay."""
+    block = {
+        "type": "audio",
+        "data": "QUJD" * 100,
+        "parts": [{"url": "data:audio/wav;base64," + "QUJD" * 100}],
+        "s": "A=",
+    }
+    prose = {"type": "note", "note": "two words " * 50}
+    shown, note = str(rendered([block, prose], "drop")).split("\n")
+    assert "QUJD" not in shown and "[400 characters of base64]" in shown and '"s": "A="' in shown
+    assert json.loads(note) == prose
+
+
+def test_chat_tokens_in_a_result_are_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:
+    """For each adapter, with the token escaped; the model gets the result as it is."""
+
+    class Talkative(adapters.Echo):
+        """An adapter of its own, as the warning is logged once for each."""
+
+    with serving_application(replacing(b"HALF__", b"<|im|>", Server([Emoji]).app)) as server:
+        for _ in range(2):
+            rollout = OpenRewardSpec(Talkative, base_url=server.url, variant="emoji").environment_factory()
+            rollout.reset()
+            assert rollout.echo(text="x") == "x<|im|>"
+    warnings = [record.getMessage() for record in caplog.records if record.name.startswith("orl_codegen")]
+    assert len(warnings) == 1 and "A tool of Talkative answered with '<|im|>'" in warnings[0]

@@ -35,21 +35,19 @@ def hanging(paths: tuple[str, ...] = (), otherwise: Application | None = None) -
     return application
 
 
-def with_halves(application: Application) -> Application:
-    """An application whose JSON has half of a surrogate pair, spelled `\\ud83d`, wherever it says `HALF__`.
+def replacing(old: bytes, new: bytes, application: Application) -> Application:
+    """An application that answers `new` wherever it would say `old`, for what openreward's own server cannot send."""
+    assert len(old) == len(new), "Content-Length has been sent by then."
 
-    openreward's own server cannot send that; servers in other languages do, as soon as they cut text in two.
-    """
-
-    async def halving(scope: Any, receive: Any, send: Any) -> None:
-        async def halved(message: Any) -> None:
+    async def replaced(scope: Any, receive: Any, send: Any) -> None:
+        async def sent(message: Any) -> None:
             if "body" in message:
-                message = message | {"body": message["body"].replace(b"HALF__", rb"\ud83d")}
+                message = message | {"body": message["body"].replace(old, new)}
             await send(message)
 
-        await application(scope, receive, halved)
+        await application(scope, receive, sent)
 
-    return halving
+    return replaced
 
 
 async def respond(send: Any, status: int, body: bytes, content_type: bytes = b"application/json") -> None:

@@ -152,8 +152,10 @@ class RolloutAdapter:
 
     def _record(self, output: Output) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered
+        from orl_codegen.runtime.suspect_results import warn_of_chat_tokens
 
         result = rendered(output.blocks, self._plan.images) or "(no output)"
+        warn_of_chat_tokens(type(self), str(result))
         self._note(str(result), output.reward, output.metadata)
         self.finished = output.finished
         if self.finished:

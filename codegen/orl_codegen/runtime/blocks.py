@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from orl_codegen.errors import printable
 Images = Literal["pil", "placeholder", "drop"]
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")  # what may be decoded: an environment chooses the bytes
+PAYLOAD = re.compile(r"(?:data:[^,\s]{0,100},)?[A-Za-z0-9+/_=\r\n-]{201,}")
 PLACEHOLDER = "[image]"
 
 
@@ -25,7 +27,7 @@ def rendered(blocks: Sequence[dict[str, Any]], images: Images) -> str | Blocks:
 
     Args:
         blocks: `{"type": "text", "text": ...}` and `{"type": "image", "data": base64, "mimeType": ...}`; others are
-            passed over, as the SDK's client does.
+            shown as their JSON.
         images: What to make of an image: a PIL image in a list of blocks, a line of text, or nothing.
     """
     parts = [part for block in blocks for part in _part(block, images)]
@@ -47,11 +49,33 @@ def joined(texts: Iterable[str]) -> str:
 def _part(block: dict[str, Any], images: Images) -> list[dict[str, Any]]:
     if block.get("type") == "text":
         return [{"type": "text", "text": str(block.get("text") or "")}]
-    if block.get("type") != "image" or images == "drop":
+    if block.get("type") != "image":
+        return [{"type": "text", "text": _as_json(block)}]
+    if images == "drop":
         return []
     if images == "placeholder":
         return [{"type": "text", "text": f"[image: {printable(block.get('mimeType'), 40)}]"}]
     return [decoded(block)]
+
+
+def _as_json(block: dict[str, Any]) -> str:
+    import json
+
+    try:
+        return json.dumps(_without_payloads(block), ensure_ascii=False)
+    except RecursionError:
+        return "[a block that cannot be shown: it is nested too deeply]"
+
+
+def _without_payloads(value: Any) -> Any:
+    """JSON with a short note for each string that is base64 and longer than a model could make use of."""
+    if isinstance(value, str):
+        return f"[{len(value)} characters of base64]" if PAYLOAD.fullmatch(value) else value
+    if isinstance(value, list):
+        return [_without_payloads(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _without_payloads(part) for key, part in value.items()}
+    return value
 
 
 def decoded(block: dict[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-CHAT_TOKENS = re.compile(
-    r"<\|[^|\n]{1,40}\|>|</?(?:tool_call|tool_response|tools|think|s|start_of_turn|end_of_turn)>|\[/?(?:INST|TOOL_CALLS)\]|<<SYS>>"
-)
+from orl_codegen.chat_tokens import CHAT_TOKENS
+
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

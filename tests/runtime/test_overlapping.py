@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +33,7 @@ class Played:
             return list(spec.reward_funcs(completions=completions, **columns))
 
         class Timed(trainer_class):  # type: ignore[misc]
-            def _tool_call_loop(trainer, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+            def _tool_call_loop(trainer, *args: Any, **kwargs: Any) -> Any:
                 began = time.perf_counter()
                 try:
                     return super()._tool_call_loop(*args, **kwargs)
@@ -67,7 +65,8 @@ def both(
     """The same step with TRL's trainer and with ours, which must not differ."""
     options = {"batch": 8, "max_completion_length": 1024} | options
     plain, ours = (
-        Played(trainer, spec_of(server, adapter), write, folder, **options) for trainer in (trl.GRPOTrainer, GRPOTrainer)
+        Played(trainer, spec_of(server, adapter), write, folder, **options)
+        for trainer in (trl.GRPOTrainer, GRPOTrainer)
     )
     assert ours.completions == plain.completions
     assert ours.rollouts == plain.rollouts
@@ -129,12 +128,12 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("malformed", MALFORMED)
-def test_calls_that_cannot_be_made(server: RunningServer, tmp_path: Path, malformed: str) -> None:
+def test_calls_that_cannot_be_made(server: RunningServer, tmp_path: Path) -> None:
     """They fail in the same place with the same words, count as failures, and do not reach the server."""
     step = call("step", '{"number": 1}')
-    plain, ours = both(server, turns(step + malformed + step), tmp_path, batch=2)
-    assert plain.log == ours.log and ours.log["tools/failure_frequency"] == pytest.approx(1 / 3)
+    write = turns(step + "".join(MALFORMED) + step)
+    _, ours = both(server, write, tmp_path, batch=2, max_completion_length=4096)
+    assert ours.log["tools/failure_frequency"] == pytest.approx(len(MALFORMED) / (len(MALFORMED) + 2))
     assert server.paths().count("POST /echo/call") == 2 * 2 * 2
     assert {rollout[4] for rollout in ours.rollouts} == {"1 1"}
 
@@ -154,7 +153,7 @@ class Trapped(adapters.Echo):
         Args:
             number: What to raise it with.
         """
-        raise LookupError(f"{number} for {self._turns!r}"[:5])
+        raise LookupError(f"number {number}")
 
 
 def test_exceptions(server: RunningServer, tmp_path: Path) -> None:
@@ -163,7 +162,7 @@ def test_exceptions(server: RunningServer, tmp_path: Path) -> None:
     _, ours = both(server, turns(step + call("trap", '{"number": 12}') + step), tmp_path, adapter=Trapped)
     assert [message["content"] for message in ours.completions[0] if message["role"] == "tool"] == [
         "1",
-        "{'error': '12 fo'}",
+        "{'error': 'number 12'}",
         "1 1",
     ]
 
@@ -198,7 +197,6 @@ def test_tools_of_others_are_called_by_trl(server: RunningServer, tmp_path: Path
 
 def test_results_that_are_too_long(server: RunningServer, tmp_path: Path) -> None:
     """TRL drops such a result, and the call stands last again. It is not made once more in the turns of the others."""
-    lengths = iter(8 * [0, 300] + 100 * [0])
 
     class Padded(adapters.Echo):
         def pad(self, width: int) -> str:
@@ -213,13 +211,125 @@ def test_results_that_are_too_long(server: RunningServer, tmp_path: Path) -> Non
     made: list[int] = []
 
     def write(prompt: str) -> str:
-        if prompt.count("<tool_response>") == 2:
-            return "Done"
-        return call("pad", f'{{"width": {900 * (int(prompt.rpartition("word")[2][0]) % 2)}}}')
-
-    def numbered(prompt: str) -> str:
         number = int(prompt.partition("Echo 'word")[2][0])
         return "Done" if prompt.count("<tool_response>") >= 2 else call("pad", f'{{"width": {900 * (number % 2)}}}')
 
-    both(server, numbered, tmp_path, adapter=Padded, max_completion_length=512)
+    both(server, write, tmp_path, adapter=Padded, max_completion_length=512)
     assert made.count(900) == 2 * 4 and made.count(0) == 2 * 4 * 2
+
+
+class Loop:
+    """Stands in for a version of TRL: a turn in which each rollout calls `note` with the numbers it is told to."""
+
+    def __init__(self, wanted: list[int]) -> None:
+        self.wanted, self.rollouts = wanted, [Noting() for _ in wanted]
+        self._sync_tool_dicts: Any = [{"note": rollout.note} for rollout in self.rollouts]
+
+    def _tool_call_loop(self, prompts: Any, completions: Any) -> list[str]:
+        return [table["note"](number=number) for table, number in zip(self._sync_tool_dicts, self.wanted, strict=True)]
+
+
+class Noting(RolloutAdapter):
+    """Takes notes, and needs no server for it."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[int, bool]] = []
+
+    def note(self, number: int) -> str:
+        """Note a number down."""
+        self.noted.append((number, threading.current_thread() is threading.main_thread()))
+        if number < 0:
+            raise KeyboardInterrupt
+        return f"noted {number}"
+
+
+class Overlapping(OverlappingToolCalls, Loop):
+    """The same, overlapping."""
+
+
+class Conversations(Loop):
+    """A version whose loop has no `completions`."""
+
+    def _tool_call_loop(self, conversations: Any) -> list[str]:  # type: ignore[override]
+        return super()._tool_call_loop(None, conversations)
+
+
+class OverlappingConversations(OverlappingToolCalls, Conversations):
+    """That version, which cannot overlap."""
+
+
+def announced(*numbers: int) -> list[Any]:
+    """Completions that call `note`."""
+    return [
+        [{"tool_calls": [{"type": "function", "function": {"name": "note", "arguments": {"number": number}}}]}]
+        for number in numbers
+    ]
+
+
+def test_a_version_that_keeps_to_the_completions() -> None:
+    """Every call is made ahead, in a thread."""
+    trainer = Overlapping([1, 2])
+    assert trainer._tool_call_loop(None, announced(1, 2)) == ["noted 1", "noted 2"]
+    assert [rollout.noted for rollout in trainer.rollouts] == [[(1, False)], [(2, False)]]
+
+
+def test_versions_without_the_seams(caplog: pytest.LogCaptureFixture) -> None:
+    """They say so once, and play serially: other names of arguments, other tables."""
+    trainer = OverlappingConversations([1, 2])
+    tuples = Overlapping([1, 2])
+    tuples._sync_tool_dicts = tuple(tuples._sync_tool_dicts)
+    for _ in range(2):
+        assert trainer._tool_call_loop(announced(1, 2)) == ["noted 1", "noted 2"]
+        assert tuples._tool_call_loop(None, announced(1, 2)) == ["noted 1", "noted 2"]
+    assert [rollout.noted for rollout in trainer.rollouts] == [[(1, True)] * 2, [(2, True)] * 2]
+    assert [record.message.partition(",")[0] for record in caplog.records] == ["Tool calls do not overlap"] * 2
+
+
+def test_a_version_without_the_loop(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The trainer is TRL's, and says so."""
+    monkeypatch.setattr(trl, "GRPOTrainer", type("GRPOTrainer", (), {}))
+    assert issubclass(overlapping_trainer.__wrapped__(), trl.GRPOTrainer)
+    assert "has no _tool_call_loop" in caplog.text
+
+
+def test_a_version_that_makes_other_calls(caplog: pytest.LogCaptureFixture) -> None:
+    """What it asks for is what it gets, and from then on nothing is called ahead."""
+    trainer = Overlapping([1, 5])
+    for _ in range(2):
+        assert trainer._tool_call_loop(None, announced(1, 2)) == ["noted 1", "noted 5"]
+    first, second = trainer.rollouts
+    assert first.noted == [(1, False), (1, True)]
+    assert second.noted == [(2, False), (5, True), (5, True)]
+    assert len(caplog.records) == 1 and "had not announced" in caplog.text
+
+
+def test_what_ends_a_step_ends_it_here() -> None:
+    """An exception that TRL does not catch is raised where TRL makes the call, and the rollout's later calls are not
+    made; afterwards the tables are TRL's again."""
+    trainer = Overlapping([1, -1])
+    completions = announced(1, -1)
+    completions[1][0]["tool_calls"] += announced(7)[0][0]["tool_calls"]
+    tables = trainer._sync_tool_dicts
+    with pytest.raises(KeyboardInterrupt):
+        trainer._tool_call_loop(None, completions)
+    assert trainer.rollouts[1].noted == [(-1, False)]
+    assert trainer._sync_tool_dicts is tables
+
+
+def test_a_message_that_trl_cannot_read() -> None:
+    """It ends TRL's loop, so nothing that comes after it is called."""
+    trainer = Overlapping([1, 2, 3])
+    completions = announced(1, 2, 3)
+    del completions[1][0]["tool_calls"][0]["function"]["name"]
+    trainer.wanted = [1]
+    with pytest.raises(ValueError, match="shorter"):
+        trainer._tool_call_loop(None, completions)
+    assert [rollout.noted for rollout in trainer.rollouts] == [[(1, False)], [], []]
+
+
+def test_importing_the_package_costs_nothing() -> None:
+    """TRL is imported when the trainer is first asked for."""
+    code = "import sys, orl_codegen.trl; print({'trl', 'torch', 'inspect', 'asyncio'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+    assert GRPOTrainer.__name__ == "GRPOTrainer" and issubclass(GRPOTrainer, trl.GRPOTrainer)

@@ -61,6 +61,8 @@ def train(
     reward_funcs: Any = None,
     eval_dataset: Any = None,
     batch: int = 4,
+    trainer_class: Any = trl.GRPOTrainer,
+    tools: Any = None,
     **options: Any,
 ) -> Any:
     """One step of `GRPOTrainer` with a spec's three properties, then an evaluation if there is a dataset for it;
@@ -79,13 +81,14 @@ def train(
         disable_tqdm=True,
         **options,
     )
-    trainer = trl.GRPOTrainer(
+    trainer = trainer_class(
         model=model(fast),
         processing_class=fast,
         args=arguments,
         train_dataset=spec.train_dataset,
         eval_dataset=eval_dataset,
         environment_factory=spec.environment_factory,
+        tools=tools,
         reward_funcs=spec.reward_funcs if reward_funcs is None else reward_funcs,
     )
     with patch.object(trainer.model, "generate", side_effect=_writing(fast, write)):

@@ -36,6 +36,7 @@ fidelity: $(DEV)  ## measure how much of what environments state reaches the mod
 
 bench: $(DEV)  ## measure the speed, against TRL's own integration
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/overlap.py
 
 clean:  ## remove the virtual environment and the caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -12,10 +12,10 @@ from openreward.environments import Server
 
 from orl_codegen.errors import ServerError, TargetError, UsageError
 from orl_codegen.generator.discovery import answers
-from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import MAX_PROBES, Options, parse_probe
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, slug_of, words_of
 from tests.support.applications import answering, hanging, respond
+from tests.support.discovery import take_snapshot
 from tests.support.environments import environment, spec
 from tests.support.servers import Application, dead_url, running, serving_application
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from orl_codegen.errors import ServerError
-from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import Options, parse_probe
 from orl_codegen.generator.snapshot import Snapshot, dump, load
 from orl_codegen.generator.target import parse_target
 from tests.support.applications import answering
+from tests.support.discovery import take_snapshot
 from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, running, serving_application
 

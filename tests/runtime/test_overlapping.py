@@ -86,10 +86,10 @@ def turns(*texts: str) -> Write:
 
 
 def test_calls_of_different_rollouts_overlap(server: RunningServer, tmp_path: Path) -> None:
-    """Eight rollouts that wait for half a second each take less than half of the time."""
+    """Eight rollouts that wait for half a second each take less than a third of the time."""
     plain, ours = both(server, turns(call("wait", '{"seconds": 0.5}')), tmp_path)
     assert plain.seconds > 4.0
-    assert ours.seconds < plain.seconds / 2
+    assert ours.seconds < plain.seconds / 3
 
 
 def test_calls_of_one_rollout_stay_in_order(server: RunningServer, tmp_path: Path) -> None:

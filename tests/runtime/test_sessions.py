@@ -15,7 +15,6 @@ from openreward.environments import Server
 
 from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import ServerError, SessionError
-from orl_codegen.generator.discovery.discovery import take_snapshot
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import parse_target
 from orl_codegen.ors import limits
@@ -24,6 +23,7 @@ from orl_codegen.sessions.turns import Turns
 from tests.environments.echo import Echo
 from tests.runtime import adapters
 from tests.support.applications import answering, hanging
+from tests.support.discovery import take_snapshot
 from tests.support.servers import Application, RunningServer, serving_application
 
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
-from orl_codegen.errors import printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Malformed, Refused, Unreachable
@@ -69,7 +68,6 @@ class Client:
         *,
         within: float,
         size: int = limits.ANSWER_BYTES,
-        headers: dict[str, str] | None = None,
         sends: int | None = None,
     ) -> bytes:
         """The bytes that a path answers. Sent again where that may help, so it must do no harm when it is sent twice.
@@ -79,8 +77,8 @@ class Client:
         """
 
         async def once() -> bytes:
-            async with self._exchange(method, path, body, headers) as response:
-                return await self._whole(response, size)
+            async with self._exchange(method, path, body) as response:
+                return await _whole(response, size)
 
         return await retried(once, within=within, again=self._passing(sends or self.sends))
 
@@ -139,7 +137,7 @@ class Client:
             headers = self.endpoint.creation_headers()
             try:
                 async with self._exchange("POST", "/create", task, headers) as response:
-                    await self._whole(response, limits.ANSWER_BYTES)
+                    await _whole(response, limits.ANSWER_BYTES)
             except Unreachable as failure:
                 if not failure.sent or not await self._is_there():
                     raise
@@ -180,7 +178,7 @@ class Client:
 
     @contextlib.asynccontextmanager
     async def _exchange(
-        self, method: str, path: str, body: Any, headers: dict[str, str] | None
+        self, method: str, path: str, body: Any, headers: dict[str, str] | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response with a status of 2xx; whatever goes wrong with it is a `Failure`."""
         import aiohttp
@@ -215,19 +213,10 @@ class Client:
             headers["X-Session-ID"] = self.sid
         return headers | (more or {})
 
-    async def _whole(self, response: aiohttp.ClientResponse, size: int) -> bytes:
-        pieces, length = [], 0
-        async for piece in response.content.iter_any():
-            pieces.append(piece)
-            length += len(piece)
-            if length > size:
-                raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
-        return b"".join(pieces)
-
     async def _refused(self, response: aiohttp.ClientResponse) -> Refused:
         """What the server says to a request that it refuses."""
         status, headers = response.status, response.headers
-        detail: Any = (await _beginning(response)).decode("utf-8", "replace").strip()
+        detail: Any = (await _beginning(response, limits.DETAIL_BYTES)).decode("utf-8", "replace").strip()
         with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             detail = json.loads(detail)["detail"]
         message = self._safe(str(detail))
@@ -248,14 +237,23 @@ class Client:
         raise Malformed(f"the server answered with something that is not JSON; it begins `{self._safe(beginning)}`")
 
     def _safe(self, text: str) -> str:
-        return printable(self.endpoint.redacted(text), 500)
+        return self.endpoint.safe(text, 500)
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    text = b""
-    while len(text) < limits.DETAIL_BYTES and (piece := await response.content.readany()):
-        text += piece
-    return text[: limits.DETAIL_BYTES]
+async def _whole(response: aiohttp.ClientResponse, size: int) -> bytes:
+    body = await _beginning(response, size + 1)
+    if len(body) > size:
+        raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
+    return body
+
+
+async def _beginning(response: aiohttp.ClientResponse, size: int) -> bytes:
+    """The body, or its first `size` bytes; no more than one further piece is read."""
+    pieces, length = [], 0
+    while length < size and (piece := await response.content.readany()):
+        pieces.append(piece)
+        length += len(piece)
+    return b"".join(pieces)[:size]
 
 
 def _seconds(retry_after: str | None) -> float | None:

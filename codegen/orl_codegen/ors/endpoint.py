@@ -52,6 +52,10 @@ class Endpoint:
         password = urlsplit(self.url).password or ""
         return redacted(text, {*values, self.api_key or "", password, unquote(password)})
 
+    def safe(self, value: object, limit: int = 200) -> str:
+        """A value that the server sent, made safe for a message: redacted, escaped and cut."""
+        return printable(self.redacted(str(value)), limit)
+
     def shown(self) -> str:
         """The endpoint in an error message."""
         parts = urlsplit(self.url)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from orl_codegen.errors import printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client
 from orl_codegen.ors.endpoint import Endpoint
@@ -147,13 +146,13 @@ class Session:
             if not is_about_the_body(refused):
                 raise
             raise CallRefused(str(refused), "bad_input_shape") from None
-        return output_of(answer, self._endpoint.redacted, self._shown)
+        return output_of(answer, self._endpoint.redacted, self._endpoint.safe)
 
     async def score_group(self, candidates: list[JSON]) -> list[float | None]:
         """Score candidates against each other; one reward for each."""
         path = self._endpoint.path("score_group")
         work = self._client.stream(path, {"candidates": candidates}, within=self._call_within)
-        return scores_of(await self._while_open(work), len(candidates), self._shown)
+        return scores_of(await self._while_open(work), len(candidates), self._endpoint.safe)
 
     async def close(self, within: float) -> None:
         """Break off whatever is under way, and delete the session on the server. Later callers wait for the same end.
@@ -174,9 +173,6 @@ class Session:
             await asyncio.wait([self._creating], timeout=within)
             self._creating.cancel()
             await self._client.delete(within)
-
-    def _shown(self, value: Any) -> str:
-        return printable(self._endpoint.redacted(str(value)))
 
 
 def _retrieved(future: asyncio.Future[None]) -> None:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -82,8 +83,6 @@ def unreachable(error: Any) -> tuple[str, bool]:
 
     The text is made here, because aiohttp's own may quote the URL and the headers.
     """
-    import os
-
     import aiohttp
 
     if isinstance(error, aiohttp.ConnectionTimeoutError):
@@ -91,9 +90,8 @@ def unreachable(error: Any) -> tuple[str, bool]:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"cannot connect to {error.host}:{error.port}: its certificate is not trusted", False
     if isinstance(error, aiohttp.ClientConnectorError):
-        reason = error.os_error.strerror or str(error.os_error)
-        if error.os_error.errno and error.os_error.errno > 0 and not isinstance(error, aiohttp.ClientConnectorDNSError):
-            reason = os.strerror(error.os_error.errno)
+        number = error.os_error.errno or 0  # negative where a name could not be resolved
+        reason = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error)
         return f"cannot connect to {error.host}:{error.port}: {reason}", False
     if isinstance(error, aiohttp.InvalidURL):
         return "its URL is not valid", False

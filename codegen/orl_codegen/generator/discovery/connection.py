@@ -60,14 +60,14 @@ class Server:
         """
         try:
             answer = await self.client.send(method, path, body, within=self.timeout)
-        except Refused as refused:
-            raise RefusedRequest(self.shown, path, refused) from None
         except Failure as failure:
             raise self.error(failure, path) from None
         return answers.parse(answer, self.source(path.rpartition("/")[2]))
 
     def error(self, failure: Failure, path: str) -> ServerError:
         """What a failure means for whoever runs the command."""
+        if isinstance(failure, Refused):
+            return RefusedRequest(self.shown, path, failure)
         if isinstance(failure, Late):
             return ServerError(
                 f"{self.shown} did not answer within {self.timeout:g} seconds. Check whether it is hanging, or allow "
@@ -163,15 +163,9 @@ async def connected(target: Target, url: str | None, options: Options) -> AsyncI
                 await client.start(options.timeout)
             yield server
         except Failure as failure:
-            raise _unconnected(server, failure) from None
+            raise server.error(failure, "/create_session") from None
         finally:
             await client.delete(limits.EXIT_WITHIN)
-
-
-def _unconnected(server: Server, failure: Failure) -> ServerError:
-    if isinstance(failure, Refused):
-        return RefusedRequest(server.shown, "/create_session", failure)
-    return server.error(failure, "/create_session")
 
 
 def _api_key(target: Target, options: Options) -> str | None:

@@ -1,4 +1,4 @@
-"""Ask a server for its tools: `take_snapshot` turns a target into a snapshot.
+"""Ask a server for its tools: `discover` turns a target into a snapshot.
 
 Shared tools come with one request. Task tools are only seen in a session, so the tasks to probe are opened side by
 side, a bounded number at a time, asked for their tools, and closed again on every way out.
@@ -44,11 +44,6 @@ class Silent:
 
     def say(self, message: str) -> None:
         """Say nothing."""
-
-
-def take_snapshot(target: Target, options: Options, progress: Progress | None = None) -> Snapshot:
-    """Ask the server of a target what tools it offers. See `discover`."""
-    return asyncio.run(discover(target, options, progress or Silent()))
 
 
 async def discover(target: Target, options: Options, progress: Progress) -> Snapshot:

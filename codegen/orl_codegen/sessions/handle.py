@@ -121,7 +121,10 @@ class SessionHandle:
     async def _in_session(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         if self.closed:
             raise SessionError(CLOSED)
-        await asyncio.shield(asyncio.wrap_future(self.opening))
+        if self.opening.done():
+            self.opening.result()  # a future of another thread costs three turns of the loop to await
+        else:
+            await asyncio.shield(asyncio.wrap_future(self.opening))
         assert self._session is not None
         try:
             return await work(self._session)

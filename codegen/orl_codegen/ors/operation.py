@@ -85,7 +85,9 @@ class Operation:
 
     def _expect_signs(self, silence: asyncio.Timeout) -> None:
         if self.resumable or self._silence_ends:
-            silence.reschedule(asyncio.get_running_loop().time() + limits.SILENT_FOR)
+            now, end = asyncio.get_running_loop().time(), silence.when()
+            if end is None or end < now + limits.SILENT_FOR * 0.9:  # a timer for every piece would cost too much
+                silence.reschedule(now + limits.SILENT_FOR)
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:

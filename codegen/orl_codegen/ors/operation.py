@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.ors import limits
 from orl_codegen.ors.event_stream import EventStream
-from orl_codegen.ors.failures import Malformed, ToolRaised, Unreachable
+from orl_codegen.ors.failures import Malformed, ToolRaised, Unreachable, without_traceback
 
 if TYPE_CHECKING:
     import aiohttp
@@ -72,7 +72,7 @@ class Operation:
                 if event.type == "task_id":
                     self.task_id = event.data.strip()
                 elif event.type == "error":
-                    raise ToolRaised(safe(event.data))
+                    raise ToolRaised(safe(without_traceback(event.data)))
                 elif event.type in ("chunk", "end"):
                     pieces.append(event.data)
                     if event.type == "end":

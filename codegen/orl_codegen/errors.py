@@ -12,6 +12,7 @@
     ├── OutputError            the output folder cannot be written
     └── RolloutError           the run time could not go on
         ├── SessionError       a session could not be opened
+        ├── ToolError          the environment raised an exception in a tool
         ├── PromptMismatch     a session's prompt is not the one in the dataset
         └── SchemaDrift        the live tools no longer fit the adapter
 
@@ -68,6 +69,10 @@ class RolloutError(OrlCodegenError):
 
 class SessionError(RolloutError):
     """A session could not be opened, after the retries that were allowed."""
+
+
+class ToolError(RolloutError):
+    """The environment raised an exception in a tool. The session goes on, unless the next call finds it lost."""
 
 
 class PromptMismatch(RolloutError):

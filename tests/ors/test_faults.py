@@ -323,6 +323,29 @@ def test_a_stream_that_falls_silent_is_taken_up_again(monkeypatch: pytest.Monkey
     assert (Scribe.ran["once"], count) == (1, 2)
 
 
+def test_a_call_that_the_server_has_forgotten_is_lost() -> None:
+    """It was started anew in between, say. No tool has raised this, so the model is not told that one did."""
+    from openreward.environments import reconnect
+
+    app, count = app_of(), 0
+
+    async def forgetting(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal count
+
+        async def first_events_only(message: Any) -> None:
+            if count == 1 and b"event: end" in message.get("body", b""):
+                reconnect.tasks.clear()
+                raise ConnectionError
+            await send(message)
+
+        count += scope.get("path") == "/scribe/call"
+        await app(scope, receive, first_events_only if scope.get("path") == "/scribe/call" else send)
+
+    with serving_application(forgetting) as server:
+        assert "has forgotten the call" in failing(lambda: in_session(server, write("once")), Malformed)
+    assert (Scribe.ran["once"], count) == (1, 2)
+
+
 def test_a_task_whose_creation_was_answered_into_the_void_is_open() -> None:
     """The server created it and the answer was lost: it is there, so nothing is created twice."""
     app, lost = app_of(), 0

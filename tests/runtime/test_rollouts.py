@@ -6,6 +6,7 @@ import concurrent.futures
 import gc
 import json
 import pickle
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,7 @@ import pytest
 from PIL.Image import Image
 
 from orl_codegen import OpenRewardSpec, combine
-from orl_codegen.errors import RolloutError, SessionError, UsageError
+from orl_codegen.errors import RolloutError, SessionError, ToolError, UsageError
 from orl_codegen.ors import limits
 from orl_codegen.ors.outputs import CallRefused
 from orl_codegen.runtime import UNSET, RolloutAdapter
@@ -58,7 +59,7 @@ def test_after_the_end_calls_are_answered_locally(server: RunningServer) -> None
     server.wait_for_sessions(0)
     server.requests.clear()
     assert "finished" in rollout.echo(text="word0")
-    assert (rollout.reward, rollout.rewards, server.requests) == (0.0, [0.0, None], [])
+    assert (rollout.reward, rollout.rewards, server.requests) == (0.0, [0.0], [])
     assert rewards_of(rollout) == [0.0]
 
 
@@ -162,24 +163,30 @@ def test_a_reward_that_is_no_number_is_none_with_a_warning(
     assert "nan is not a finite number" in caplog.text
 
 
-def test_an_exception_in_a_tool_ends_the_rollout_unscored(server: RunningServer) -> None:
-    """The model is told; further calls are answered locally; nothing is left on the server."""
-    rollout = adapter_of(server, adapters.MoodyEcho)
-    rollout.reset(task_index=3)
+def test_a_lost_session_ends_the_rollout_unscored(server: RunningServer) -> None:
+    """The model is told; further calls are answered locally and leave no trace; nothing is left on the server."""
+    rollout = adapter_of(server)
+    rollout.reset()
+    lose_sessions(server)
     assert "failed" in rollout.echo(text="hello")
-    assert "the sandbox is gone" in rollout.failure
-    assert server.wait_for_sessions(0) == 0
+    assert "HTTP 410" in rollout.failure
     server.requests.clear()
     assert "failed" in rollout.echo(text="hello")
-    assert (server.requests, rollout.rewards, rewards_of(rollout)) == ([], [None, None], [None])
+    assert (server.requests, rollout.rewards, rewards_of(rollout)) == ([], [], [None])
+
+
+def lose_sessions(server: RunningServer) -> None:
+    """Have the server forget its sessions, as when it was started anew."""
+    server.server._active_envs.clear()
 
 
 @pytest.mark.parametrize(("drop", "reward"), [(False, 0.5), (True, None)])
 def test_a_reward_from_before_a_failure(server: RunningServer, drop: bool, reward: float | None) -> None:
     """It counts, unless failed rollouts are to be dropped."""
-    rollout = adapter_of(server, adapters.MoodyEcho, drop_failed_rollouts=drop)
-    rollout.reset(task_index=3)
+    rollout = adapter_of(server, drop_failed_rollouts=drop)
+    rollout.reset()
     rollout.step(number=1)
+    lose_sessions(server)
     rollout.echo(text="hello")
     assert rollout.failure is not None
     assert rewards_of(rollout) == [reward]
@@ -412,8 +419,10 @@ def test_no_error_quotes_a_secret(
     spec = OpenRewardSpec(adapters.Vault, base_url=server.url, secrets={"TOKEN": "hush-hush"})
     rollout = spec.environment_factory()
     rollout.reset()
-    rollout.trip()
-    assert "***" in rollout.failure and "hush" not in rollout.failure
+    with pytest.raises(ToolError) as told:
+        rollout.trip()
+    rollout._close()
+    assert "***" in str(told.value) and "hush" not in str(told.value)
     failing = OpenRewardSpec(adapters.Vault, base_url=server.url, secrets={"fail": "hush-hush"}, api_key="top-secret")
     with pytest.raises(SessionError) as caught:
         failing.environment_factory().reset()
@@ -440,8 +449,9 @@ def test_an_exception_shows_no_secret_with_quotes_in_it(server: RunningServer) -
     secret = 'p\u00e4ss"w\u00f6rd\\\n'
     rollout = adapter_of(server, adapters.Vault, secrets={"TOKEN": secret})
     rollout.reset()
-    rollout.trip()
-    assert "{'TOKEN': '***'}" in rollout.failure
+    with pytest.raises(ToolError, match=re.escape("{'TOKEN': '***'}")):
+        rollout.trip()
+    rollout._close()
 
 
 def test_a_built_in_toolset(server: RunningServer) -> None:

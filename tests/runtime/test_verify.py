@@ -102,10 +102,10 @@ def test_what_does_no_harm_is_a_warning(
 
 
 def test_sessions_that_open_at_the_same_time_say_it_once(generated: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """As they do while the prompts are fetched into the dataset."""
+    """As they do while the prompts are fetched into the dataset; each task is asked about once."""
     with running(environment([optional(SEARCH), spec("fly")])) as server:
         OpenRewardSpec(generated, base_url=server.url, prompts="dataset", indices=[0, 1, 2] * 5).train_dataset  # noqa: B018
-        assert server.paths().count("GET /made/task_tools") == 1
+        assert server.paths().count("GET /made/task_tools") == 3
     assert caplog.text.count("differs from its environment") == 1
 
 

@@ -64,8 +64,17 @@ class Malformed(Failure):
 
 
 class ToolRaised(Failure):
-    """The environment raised an exception while it worked on a call."""
+    """The environment raised an exception while it worked on a call. The session goes on."""
 
 
 class SessionOver(Failure):
     """The session was closed, or lost, before the answer came."""
+
+
+def without_traceback(text: str) -> str:
+    """The exception in what a server says of one: some send the traceback along, of which a model makes no use."""
+    if "Traceback (most recent call last)" not in text:
+        return text
+    lines = text.strip().splitlines()
+    last_frame = max(number for number, line in enumerate(lines) if line.startswith((" ", "\t")) or "Traceback" in line)
+    return "\n".join(lines[last_frame + 1 :]) or lines[-1].strip()

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.ors import limits
 from orl_codegen.ors.event_stream import EventStream
-from orl_codegen.ors.failures import Malformed, ToolRaised, Unreachable
+from orl_codegen.ors.failures import Failure, Malformed, ToolRaised, Unreachable, without_traceback
 
 if TYPE_CHECKING:
     import aiohttp
+
+FORGOTTEN = "unknown task_id"  # what the SDK's server says of a task that it has never had, or no longer
 
 
 class Operation:
@@ -49,7 +51,7 @@ class Operation:
         Raises:
             ToolRaised: The stream ends with an exception of the environment; `safe` escapes its text.
             Unreachable: The stream broke off, or fell silent.
-            Malformed: It is not an event stream, or it is too long.
+            Malformed: It is not an event stream, or it is too long, or the server has forgotten the task.
         """
         try:
             async with asyncio.timeout(None) as silence:
@@ -62,7 +64,7 @@ class Operation:
     async def _result(
         self, response: aiohttp.ClientResponse, safe: Callable[[str], str], silence: asyncio.Timeout
     ) -> str:
-        events, pieces, length = EventStream(), [], 0
+        events, pieces, length, again = EventStream(), [], 0, self.resumable
         self._expect_signs(silence)
         async for piece in response.content.iter_any():
             length += len(piece)
@@ -72,7 +74,7 @@ class Operation:
                 if event.type == "task_id":
                     self.task_id = event.data.strip()
                 elif event.type == "error":
-                    raise ToolRaised(safe(event.data))
+                    raise _error(event.data, safe, again)
                 elif event.type in ("chunk", "end"):
                     pieces.append(event.data)
                     if event.type == "end":
@@ -88,6 +90,12 @@ class Operation:
             now, end = asyncio.get_running_loop().time(), silence.when()
             if end is None or end < now + limits.SILENT_FOR * 0.9:  # a timer for every piece would cost too much
                 silence.reschedule(now + limits.SILENT_FOR)
+
+
+def _error(text: str, safe: Callable[[str], str], again: bool) -> Failure:
+    if again and text == FORGOTTEN:
+        return Malformed("the server has forgotten the call that it had begun, so its result is lost")
+    return ToolRaised(safe(without_traceback(text)))
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:

@@ -36,6 +36,18 @@ class CallRefused(Exception):
         self.reason = reason
 
 
+class NotOffered(CallRefused):
+    """The tool is none of those that the task offers, so the server was not asked: it might have carried the call out.
+
+    Attributes:
+        offered: The wire names of those that are.
+    """
+
+    def __init__(self, name: str, offered: frozenset[str]) -> None:
+        super().__init__(f"{name} is not a tool of this task", "not_found")
+        self.offered = offered
+
+
 def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any], str]) -> Output:
     """The output in an answer to a call.
 

@@ -135,7 +135,8 @@ class Session:
 
         Raises:
             CallRefused: The call was malformed, or the episode has finished.
-            Failure: The call failed, or the session was lost.
+            ToolRaised: The environment raised an exception; the session goes on.
+            Failure: The session was lost, or the answer of the call.
         """
         work = self._client.stream(
             self._endpoint.path("call"), {"name": name, "input": input}, within=self._call_within

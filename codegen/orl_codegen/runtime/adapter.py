@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orl_codegen.errors import RolloutError, SessionError
+from orl_codegen.errors import RolloutError, SessionError, ToolError
 from orl_codegen.runtime.vocabulary import UNSET, Environment, ToolResult
 
 if TYPE_CHECKING:
@@ -25,13 +25,17 @@ UNAVAILABLE = "The environment is not available."
 class RolloutAdapter:
     """One rollout in an environment. TRL takes each public method of a subclass for a tool: there are no others here.
 
+    A call is answered here, and leaves no trace in `rewards`, `metadata` and `last_output`, where its arguments do not
+    fit, where the task does not offer the tool, and after the end of the episode or of the session.
+
     Attributes:
         reward: The last reward that was not null, or None.
-        rewards: The reward of each call, None where there was none.
-        metadata: The metadata of each call, likewise.
-        finished: Whether a tool has ended the episode. Later calls are answered here, and the reward stands.
-        last_output: What the last call answered, as text.
-        failure: What ended the session, if it was not the environment: a lost connection, an exception in a tool.
+        rewards: The reward of each call that the environment answered; None where it gave none, refused the call, or
+            raised an exception.
+        metadata: The metadata of the same calls, likewise.
+        finished: Whether a tool has ended the episode. The reward stands from then on.
+        last_output: What the environment answered last, as text.
+        failure: Why the session is lost, or could not be opened. An exception in a tool does not end it.
     """
 
     reward: float | None
@@ -113,14 +117,18 @@ class RolloutAdapter:
             return UNAVAILABLE
 
     def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
-        """Call the tool `name`; arguments that are `UNSET` are left out of its input."""
+        """Call the tool `name`; arguments that are `UNSET` are left out of its input.
+
+        Raises:
+            ToolError: The environment raised an exception. TRL tells the model so, and the episode goes on.
+        """
         from orl_codegen.ors.outputs import CallRefused
 
         with self._turns:
             if self.finished:
-                return self._answered_here(FINISHED)
+                return FINISHED
             if self.failure is not None:
-                return self._answered_here(FAILED)
+                return FAILED
             session = self._session
             if session is None:
                 raise RolloutError("No session is open. Call reset() before a tool.")
@@ -128,11 +136,14 @@ class RolloutAdapter:
                 output = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
             except CallRefused as refusal:
                 return self._refused(name, refusal)
+            except ToolError as error:
+                self._note(str(error), None, None)
+                raise
             except SessionError as error:
                 self._raise_what_stops_training()
                 self.failure = str(error)
                 session.close_soon()
-                return self._answered_here(FAILED)
+                return FAILED
             return self._record(output)
 
     def _close(self) -> None:
@@ -152,10 +163,8 @@ class RolloutAdapter:
 
     def _record(self, output: Output) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered
-        from orl_codegen.runtime.suspect_results import warn_of_chat_tokens
 
         result = rendered(output.blocks, self._plan.images) or "(no output)"
-        warn_of_chat_tokens(type(self), str(result))
         self._note(str(result), output.reward, output.metadata)
         self.finished = output.finished
         if self.finished:
@@ -163,16 +172,20 @@ class RolloutAdapter:
         return result
 
     def _refused(self, name: str, refusal: CallRefused) -> str:
+        from orl_codegen.ors.outputs import NotOffered
         from orl_codegen.runtime.refusals import explained
 
-        self.finished = refusal.reason == "episode_finished"
-        return self._answered_here(explained(type(self), name, refusal))
-
-    def _answered_here(self, text: str) -> str:
-        self._note(text, None, None)
+        text = explained(type(self), name, refusal)
+        if not isinstance(refusal, NotOffered):
+            self.finished = refusal.reason == "episode_finished"
+            self._note(text, None, None)
         return text
 
     def _note(self, text: str, reward: float | None, metadata: dict[str, Any] | None) -> None:
+        """Keep what the environment answered to a call."""
+        from orl_codegen.runtime.suspect_results import warn_of_chat_tokens
+
+        warn_of_chat_tokens(type(self), text)
         self.rewards.append(reward)
         self.metadata.append(metadata)
         self.last_output = text
@@ -186,12 +199,23 @@ class RolloutAdapter:
         return self._environment.terminal_tool is not None and not over
 
     def _take_message(self, text: str) -> None:
-        """End the rollout with the model's last message."""
+        """End the rollout with the model's last message. Where the terminal tool raises an exception, it has given no
+        reward: an earlier one stands, and otherwise the rollout is unscored."""
         terminal = self._environment.terminal_tool
         if terminal is not None and self._awaits_message():
             self._message_taken = True
-            self._call(terminal.name, {} if terminal.arg is None else {terminal.arg: text})
+            try:
+                self._call(terminal.name, {} if terminal.arg is None else {terminal.arg: text})
+            except ToolError as error:
+                self._warn_of_no_grade(error)
             self._release()
+
+    def _warn_of_no_grade(self, error: ToolError) -> None:
+        import logging
+
+        logging.getLogger(__name__).warning(
+            "The terminal tool of %s gave no reward: %s. Check the server log.", type(self).__name__, error
+        )
 
     def _score(self) -> float | None:
         """The reward of the rollout, or None where it has none, or loses it to a failure."""

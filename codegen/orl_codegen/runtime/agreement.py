@@ -1,47 +1,105 @@
-"""Whether an adapter still fits the tools of a live session."""
+"""Whether an adapter still fits the tools of a live session, and which of them its task offers."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import inspect
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from orl_codegen.errors import SchemaDrift, printable
+from orl_codegen.ors.failures import Refused
+from orl_codegen.ors.session import Session
 from orl_codegen.runtime.vocabulary import bound_tools
+from orl_codegen.sessions.handle import Learn
 
 Spec = Mapping[str, Any]
+
+REMEMBERED = 4096  # tasks; one that is forgotten is asked about again
 
 logger = logging.getLogger(__name__)
 
 
 class Agreement:
-    """Has one session compare its tools with the adapter: the first that opens answers for all.
+    """What the sessions of an environment learn of its tools: whether the adapter fits them, and which ones a task
+    offers.
 
-    Sessions that open at the same time do not ask. A session that is given up before it got that far leaves the
-    comparison to the next one.
+    The first session that opens for a task asks; those that open for it at the same time wait for the answer, and later
+    ones know it. The first answer of all is compared with the adapter.
+
+    Args:
+        adapter: The generated class.
+        wanted: Whether anything is to be learned. Otherwise every call goes to the server, which may carry out one to
+            a tool that the task does not offer, as the SDK's does.
     """
 
     def __init__(self, adapter: type[Any], wanted: bool) -> None:
         self._adapter = adapter
         self._wanted = wanted
         self._compared = False
+        self._warned = False
+        self._offered: dict[str, frozenset[str] | None] = {}  # by the digest of a task
+        self._asking: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Lock] = {}
 
-    def take(self) -> Callable[[Any], None] | None:
-        """The comparison, for a session that is about to open; None where another has taken it, or made it."""
-        wanted, self._wanted = self._wanted, False
-        return self._compare if wanted else None
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_offered": {}, "_asking": {}}  # locks belong to the loop of one process
 
-    def settle(self, _: object) -> None:
-        """The session that took the comparison is open, or was given up."""
-        self._wanted = not self._compared
+    def learning(self, task: Mapping[str, Any]) -> Learn | None:
+        """What a session for a task does to learn its tools; None where nothing is to be learned."""
+        return partial(self._learn, task) if self._wanted else None
 
-    def _compare(self, listing: Any) -> None:
-        check_fit(self._adapter, listing)
-        self._compared = True
+    async def _learn(self, task: Mapping[str, Any], session: Session) -> frozenset[str] | None:
+        key = _digest(task)
+        place = asyncio.get_running_loop(), key  # the loop of a process that was forked is another one
+        try:
+            async with self._asking.setdefault(place, asyncio.Lock()):
+                if key not in self._offered:
+                    self._remember(key, await self._asked(session))
+                return self._offered[key]
+        finally:
+            self._asking.pop(place, None)
+
+    def _remember(self, key: str, offered: frozenset[str] | None) -> None:
+        if len(self._offered) >= REMEMBERED:
+            del self._offered[next(iter(self._offered))]
+        self._offered[key] = offered
+
+    async def _asked(self, session: Session) -> frozenset[str] | None:
+        try:
+            listing = await session.ask("task_tools")
+        except Refused as refused:
+            self._warn(refused)
+            return None
+        if not self._compared:
+            check_fit(self._adapter, listing)
+            self._compared = True
+        return offered_tools(self._adapter, listing)
+
+    def _warn(self, refused: Refused) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "The tools were not verified: the server answered %s. Calls to tools that a task does not offer are "
+                "left to the server. This is logged once.",
+                refused,
+            )
+
+
+def offered_tools(adapter: type[Any], listing: Any) -> frozenset[str] | None:
+    """The wire names of the tools that a session takes calls to; None where the listing does not say.
+
+    The terminal tool is not listed among those of the model, and older servers do not list it at all.
+    """
+    if not isinstance(listing, dict) or not isinstance(listing.get("tools"), list):
+        return None
+    terminal = adapter._environment.terminal_tool
+    return frozenset([*(str(spec.get("name")) for spec in _specs(listing)), *([terminal.name] if terminal else [])])
 
 
 def check_fit(adapter: type[Any], listing: Any) -> None:
@@ -93,6 +151,11 @@ def _snapshot(adapter: type[Any]) -> tuple[dict[str, list[Spec]], set[str]]:
         return known, {spec["name"] for spec in snapshot["tools"]}
     except (OSError, ValueError, TypeError, KeyError):
         return {}, set()
+
+
+def _digest(task: Mapping[str, Any]) -> str:
+    """A short name for a task: a `task_spec` may be of any size."""
+    return hashlib.sha256(json.dumps(task).encode()).hexdigest()
 
 
 def _specs(listing: Any) -> list[Spec]:

@@ -31,7 +31,7 @@ class Plan:
         environment: What the adapter records about its environment.
         endpoint: Where the environment is.
         split: The split of the tasks, where a row of the dataset names no other.
-        agreement: Compares the tools of the first session with the adapter, where that is wanted.
+        agreement: Has sessions learn the tools that are live, where that is wanted.
         toolset: The built-in toolset that sessions are opened with.
         prompts: Whether prompts come with each session, or stand in the dataset.
         images: What images are made of.
@@ -71,17 +71,13 @@ class Plan:
             messages: Ask for the prompt as messages, not as blocks.
             check_prompt: Given the prompt; what it raises ends the session.
         """
-        check_tools = self.agreement.take()
-        session = SessionHandle(
+        return SessionHandle(
             self.endpoint,
             task,
             toolset=self.toolset,
             messages=messages,
             call_within=self.call_within,
             advice=ADVICE[self.on_reset_failure],
-            check_tools=check_tools,
+            learn_tools=self.agreement.learning(task),
             check_prompt=check_prompt,
         )
-        if check_tools is not None:
-            session.opening.add_done_callback(self.agreement.settle)
-        return session

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from orl_codegen.ors.outputs import CallRefused
+from orl_codegen.errors import printable
+from orl_codegen.ors.outputs import CallRefused, NotOffered
 from orl_codegen.runtime.vocabulary import bound_tools
 
 LONGEST = 2000  # characters; a validation error quotes the whole input
@@ -14,10 +15,18 @@ LONGEST = 2000  # characters; a validation error quotes the whole input
 
 def explained(adapter: type[Any], name: str, refusal: CallRefused) -> str:
     """The refusal of a call to the tool `name`, for the model."""
+    if isinstance(refusal, NotOffered):
+        return _cut(f"Error: {printable(name)} was not called: this task does not offer it. {_offer(adapter, refusal)}")
     problems = list(_problems(str(refusal), _python_names(adapter, name)))
     if problems:
         return _cut(f"Error: {name} was not called, its arguments are not valid: {'; '.join(problems)}.")
     return _cut(f"Error: {refusal}")
+
+
+def _offer(adapter: type[Any], refusal: NotOffered) -> str:
+    """The tools that the model knows and the task offers."""
+    offered = [printable(name) for name in bound_tools(adapter) if name in refusal.offered]
+    return f"The task offers {', '.join(offered)}." if offered else "The task offers none of your tools."
 
 
 def _problems(text: str, names: Mapping[str, str]) -> Iterator[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+
+from orl_codegen.runtime.parameters import by_python_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,7 +88,10 @@ def tool(name: Any, aliases: Mapping[str, str] | None = None) -> Any:
     """Make a method of an adapter a tool: `@tool` under the method's own name, `@tool("wire-name")` under another.
 
     The model is shown `__name__`, so it sees the wire name whatever the method is called in Python. It is shown no
-    return type, because the wire has none. The function itself is returned, because TRL lists plain functions only.
+    return type, because the wire has none. What is returned is a plain function, because TRL lists no other.
+
+    Arguments are taken under the Python names and under the wire keys. Those that do not fit raise a `TypeError` whose
+    text is for the model: Python's own would name the class, and not the parameters.
     """
     if isinstance(name, str):
         return lambda function: _marked(function, ToolInfo(name, aliases or {}))
@@ -95,8 +101,15 @@ def tool(name: Any, aliases: Mapping[str, str] | None = None) -> Any:
 def _marked(function: Function, info: ToolInfo) -> Function:
     function.__name__ = info.name
     function.__annotations__.pop("return", None)
-    function.__tool__ = info  # type: ignore[attr-defined]
-    return function
+
+    @functools.wraps(function)
+    def called(self: Any, /, *args: Any, **arguments: Any) -> Any:
+        if args:  # written by a programmer: a model has no other arguments than named ones
+            return function(self, *args, **arguments)
+        return function(self, **by_python_name(info.name, function, info.aliases, arguments))
+
+    called.__tool__ = info  # type: ignore[attr-defined]
+    return called  # type: ignore[return-value]
 
 
 def bound_tools(adapter: type[Any]) -> dict[str, Any]:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
+from functools import partial
 from typing import Any, TypeVar
 
-from orl_codegen.errors import SessionError
+from orl_codegen.errors import SessionError, ToolError
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, SessionOver
-from orl_codegen.ors.outputs import Output
+from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, SessionOver, ToolRaised
+from orl_codegen.ors.outputs import NotOffered, Output
 from orl_codegen.ors.session import CLOSED, Session
 from orl_codegen.sessions.loop import event_loop
 
-logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
 JSON = dict[str, Any]
+Learn = Callable[[Session], Coroutine[Any, Any, frozenset[str] | None]]
 
 
 class SessionHandle:
@@ -33,7 +32,8 @@ class SessionHandle:
         messages: Ask for the prompt as messages, not as blocks.
         call_within: Seconds that a call may take while the server answers pings.
         advice: What an error says to do where the session cannot be opened.
-        check_tools: Given what `/task_tools` answers; what it raises ends the session.
+        learn_tools: Given the session while its prompt is asked for; gives the wire names of the tools that the task
+            offers, None where that is not known. What it raises ends the session.
         check_prompt: Given the prompt; what it raises ends the session.
 
     Attributes:
@@ -49,12 +49,13 @@ class SessionHandle:
         messages: bool = False,
         call_within: float = limits.CALL_WITHIN,
         advice: str = "Check the server log.",
-        check_tools: Callable[[Any], None] | None = None,
+        learn_tools: Learn | None = None,
         check_prompt: Callable[[list[JSON]], None] | None = None,
     ) -> None:
         self._endpoint, self._task, self._toolset = endpoint, dict(task), toolset
         self._messages, self._call_within, self._advice = messages, call_within, advice
-        self._check_tools, self._check_prompt = check_tools, check_prompt
+        self._learn_tools, self._check_prompt = learn_tools, check_prompt
+        self._offered: frozenset[str] | None = None
         self._pid = os.getpid()
         self._session: Session | None = None
         self._opener: asyncio.Task[Any] | None = None
@@ -76,10 +77,11 @@ class SessionHandle:
         """Call a tool.
 
         Raises:
-            CallRefused: The call was malformed, or the episode has finished.
+            CallRefused: The call was malformed, the task does not offer the tool, or the episode has finished.
+            ToolError: The environment raised an exception.
             RolloutError: The session could not be opened, or was lost.
         """
-        return self._run(lambda session: session.call(name, input))
+        return self._run(partial(self._call, name, input))
 
     def score_group(self, candidates: list[JSON]) -> list[float | None]:
         """Score candidates against each other; one reward for each.
@@ -131,6 +133,14 @@ class SessionHandle:
         except Failure as failure:
             raise SessionError(str(failure)) from None
 
+    async def _call(self, name: str, input: JSON, session: Session) -> Output:
+        if self._offered is not None and name not in self._offered:
+            raise NotOffered(name, self._offered)
+        try:
+            return await session.call(name, input)
+        except ToolRaised as raised:
+            raise ToolError(f"{name} failed: {str(raised) or 'it gave no reason'}") from None
+
     async def _open(self) -> list[JSON]:
         self._opener = asyncio.current_task()
         self._loop.opened.add(self)
@@ -177,13 +187,8 @@ class SessionHandle:
         return prompt
 
     async def _look_at_tools(self, session: Session) -> None:
-        if self._check_tools is not None:
-            try:
-                listing = await session.ask("task_tools")
-            except Refused as refused:
-                logger.warning("The tools were not verified: the server answered %s.", refused)
-            else:
-                self._check_tools(listing)
+        if self._learn_tools is not None:
+            self._offered = await self._learn_tools(session)
 
     async def close(self) -> None:
         """Break off whatever is under way, and end the session on the server. Later callers wait for the same end."""

@@ -6,6 +6,7 @@ Nothing is decided after this: the templates receive these finished strings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from orl_codegen.errors import ConflictError, SchemaError, printable
@@ -72,7 +73,7 @@ class Tool:
     tasks: tuple[int, ...] | None
     schema: Schema
 
-    @property
+    @cached_property
     def docstring(self) -> str:
         """The docstring of the method, without indentation."""
         return docstring.compose(self.text, [(parameter.name, parameter.text) for parameter in self.parameters])

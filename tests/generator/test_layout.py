@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orl_codegen.errors import SchemaError
 from orl_codegen.generator.contract.contract import build
-from orl_codegen.generator.output.layout import LINE_LENGTH, quoted
+from orl_codegen.generator.output.layout import LINE_LENGTH, double_quoted
 from orl_codegen.generator.output.rendering import render, shipped_templates
 from orl_codegen.generator.snapshot import Snapshot
 from tests.generator import golden, specs
@@ -107,7 +107,7 @@ def test_statements_around_the_end_of_a_line(length: int) -> None:
 )
 def test_quotes_are_those_of_black(text: str) -> None:
     """Double quotes, unless single ones need fewer escapes; the value stays the same."""
-    source = f"x = {quoted(repr(text))}\n"
+    source = f"x = {double_quoted(repr(text))}\n"
     assert black.format_str(f"x = {text!r}\n", mode=MODE) == source
 
 

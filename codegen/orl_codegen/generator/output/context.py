@@ -16,7 +16,7 @@ from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
 from orl_codegen.generator.contract.python_types import Field, NestedType
 from orl_codegen.generator.output.comments import comment
 from orl_codegen.generator.output.environment import Argument, environment_arguments
-from orl_codegen.generator.output.layout import LINE_LENGTH, quoted
+from orl_codegen.generator.output.layout import LINE_LENGTH, double_quoted
 from orl_codegen.runtime.vocabulary import TerminalTool
 from orl_codegen.version import __version__
 
@@ -65,8 +65,13 @@ def context(contract: Contract, slug: str) -> dict[str, object]:
 
 def _banner(contract: Contract, slug: str) -> Iterator[str]:
     partial = " --allow-partial" if any(note.kind == "left out" for note in contract.notes) else ""
-    yield f"{BANNER} {__version__} from {slug}.json. DO NOT EDIT: the next run overwrites it."
+    yield first_line(slug)
     yield f"# Rewrite it, in this folder: orl-codegen generate --offline -o .{partial}"
+
+
+def first_line(slug: str) -> str:
+    """The first line of a module that this version generates."""
+    return f"{BANNER} {__version__} from {slug}.json. DO NOT EDIT: the next run overwrites it."
 
 
 def _module_docstring(contract: Contract) -> Iterator[str]:
@@ -136,7 +141,7 @@ def _import_order(name: str) -> tuple[bool, bool, str]:
 
 def _source(value: Argument) -> str:
     source = f"TerminalTool({value.name!r}, arg={value.arg!r})" if isinstance(value, TerminalTool) else repr(value)
-    return quoted(source)
+    return double_quoted(source)
 
 
 def _nested(nested: NestedType) -> _Nested:
@@ -144,20 +149,20 @@ def _nested(nested: NestedType) -> _Nested:
 
 
 def _field(field: Field, in_class: bool) -> _Field:
-    """A line of a class body, or an item of the dict of a functional TypedDict, whose types are quoted."""
+    """A line of a class body, or an item of the dict of a functional TypedDict, whose types are double_quoted."""
     lines = comment(field.description, LINE_LENGTH - (8 if in_class else 12))
     key, source = (field.key, field.source) if in_class else (repr(field.key), repr(field.source))
-    return _Field(lines, quoted(key), quoted(source))
+    return _Field(lines, double_quoted(key), double_quoted(source))
 
 
 def _method(tool: Tool) -> _Method:
-    pairs = ", ".join(quoted(f"{parameter.key!r}: {parameter.name}") for parameter in tool.parameters)
+    pairs = ", ".join(double_quoted(f"{parameter.key!r}: {parameter.name}") for parameter in tool.parameters)
     return _Method(
         decorator=_decorator(tool),
         name=tool.name,
         parameters=tuple(_parameter(parameter) for parameter in tool.parameters),
         docstring=docstring.literal(tool.docstring, 8),
-        wire_name=quoted(repr(tool.wire_name)),
+        wire_name=double_quoted(repr(tool.wire_name)),
         input=f"{{{pairs}}}",
     )
 
@@ -166,9 +171,9 @@ def _decorator(tool: Tool) -> str:
     """`tool` alone where the method is called what the tool is, otherwise with the names that differ."""
     aliases = [f"{str(p.name)!r}: {p.key!r}" for p in tool.parameters if p.name != p.key]
     if aliases:
-        return quoted(f"tool({tool.wire_name!r}, aliases={{{', '.join(aliases)}}})")
-    return "tool" if tool.name == tool.wire_name else quoted(f"tool({tool.wire_name!r})")
+        return double_quoted(f"tool({tool.wire_name!r}, aliases={{{', '.join(aliases)}}})")
+    return "tool" if tool.name == tool.wire_name else double_quoted(f"tool({tool.wire_name!r})")
 
 
 def _parameter(parameter: Parameter) -> str:
-    return quoted(f"{parameter.name}: {parameter.annotation}{'' if parameter.required else ' = UNSET'}")
+    return double_quoted(f"{parameter.name}: {parameter.annotation}{'' if parameter.required else ' = UNSET'}")

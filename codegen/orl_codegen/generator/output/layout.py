@@ -39,12 +39,12 @@ def formatted(source: str) -> str:
     return format_str(source, mode=Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
 
 
-def quoted(source: str) -> str:
+def double_quoted(source: str) -> str:
     """Source whose strings are those of `repr`, with double quotes wherever these do not need more escapes."""
-    return _STRINGS.sub(_double_quoted, source) if "'" in source else source
+    return _STRINGS.sub(_requoted, source) if "'" in source else source
 
 
-def _double_quoted(string: re.Match[str]) -> str:
+def _requoted(string: re.Match[str]) -> str:
     body = string[0][1:-1]
     if string[0][0] == '"' or body.count('"') > body.count("'"):
         return string[0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.contract.contract import Contract
-from orl_codegen.generator.output.context import context
+from orl_codegen.generator.output.context import context, first_line
 from orl_codegen.generator.output.layout import formatted, laid_out
 from orl_codegen.version import __version__
 
@@ -72,6 +72,12 @@ def holds(text: str, snapshot_digest: str, templates: Path | None = None) -> boo
     """Whether this version rendered the module from that snapshot with these templates, and nothing changed since."""
     found = _CHECKSUM.search(text)
     return untouched(text) and found is not None and found[2] == _digest(*_makers(snapshot_digest, templates))
+
+
+def is_current(text: str, slug: str, class_name: str, snapshot_digest: str, templates: Path | None = None) -> bool:
+    """Whether rendering would give this very text again."""
+    named = text.startswith(first_line(slug)) and f"\nclass {class_name}(" in text
+    return named and holds(text, snapshot_digest, templates)
 
 
 def untouched(text: str) -> bool:

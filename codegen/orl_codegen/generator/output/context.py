@@ -149,7 +149,7 @@ def _nested(nested: NestedType) -> _Nested:
 
 
 def _field(field: Field, in_class: bool) -> _Field:
-    """A line of a class body, or an item of the dict of a functional TypedDict, whose types are double_quoted."""
+    """A line of a class body, or an item of the dict of a functional TypedDict, whose types are quoted."""
     lines = comment(field.description, LINE_LENGTH - (8 if in_class else 12))
     key, source = (field.key, field.source) if in_class else (repr(field.key), repr(field.source))
     return _Field(lines, double_quoted(key), double_quoted(source))

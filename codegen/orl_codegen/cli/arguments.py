@@ -106,6 +106,9 @@ _WRITING = [
 ]
 
 
+timings_option = click.option("--timings", is_flag=True, help="Print how long each stage took.")
+
+
 def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = True, **given: Any) -> Selection:
     """Combine the command line with the configuration, which it overrides.
 

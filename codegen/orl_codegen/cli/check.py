@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from orl_codegen.cli.arguments import Selection, environment_options, select
+from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
 from orl_codegen.drift.policy import DEFAULT_FAIL_ON, DEFAULT_PROFILE, Policy
 from orl_codegen.drift.rules import PROFILES, SEVERITIES, Profile, Severity
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.config import Config
+from orl_codegen.generator.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from orl_codegen.drift.committed import Committed
@@ -60,6 +61,7 @@ _REPORT_OPTIONS = [
 @report_options
 @click.option("--offline", is_flag=True, help="Do not ask the live environments; no network.")
 @click.option("--diff", "show_diff", is_flag=True, help="Add the unified diff of each module that would change.")
+@timings_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no text if nothing was found.")
 @click.option("-v", "--verbose", is_flag=True, help="Say why each finding matters and what to do.")
 @click.option("--dry-run", is_flag=True, hidden=True)  # accepted because generate has it; check never writes
@@ -71,6 +73,7 @@ def check(
     show_diff: bool,
     quiet: bool,
     verbose: bool,
+    timings: bool,
     dry_run: bool,
     **given: Any,
 ) -> int:
@@ -79,7 +82,7 @@ def check(
     Without TARGET it checks every environment in [tool.orl-codegen] of pyproject.toml, or else every snapshot in the
     output folder. Nothing is written. Exit status 0: no drift; 1: drift; 2: a comparison could not be made.
     """
-    from orl_codegen.cli.display import display
+    from orl_codegen.cli.display import display, report_timings
     from orl_codegen.drift.inspection import CheckOptions, inspect_environments
 
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=False, **given)
@@ -95,8 +98,11 @@ def check(
         configured=selection.config.jobs,
     )
     environments, orphans = _committed(selection)
-    with display(quiet or offline) as shown:
-        report = inspect_environments(environments, options, shown.of, orphans)
+    stopwatch = Stopwatch()
+    with display(quiet) as shown:
+        report = inspect_environments(environments, options, shown.of, orphans, stopwatch)
+        if timings:
+            report_timings(shown, stopwatch)
     for failure in report.failures:
         click.echo(f"orl-codegen: {failure}", err=True)
     if not quiet or report.findings or report.failures or format_ != "text":

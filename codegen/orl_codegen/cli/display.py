@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.errors import printable
 from orl_codegen.generator.options import Job
+from orl_codegen.generator.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,8 +76,8 @@ def display(quiet: bool) -> Iterator[Display]:
 
 def report(shown: Display, adapter: Adapter, verbose: bool) -> None:
     """Report what the user should know about an adapter before committing it."""
-    snapshot = adapter.contract.snapshot
-    notes: list[Note] = list(adapter.contract.notes)
+    snapshot = adapter.survey.snapshot
+    notes: list[Note] = list(adapter.survey.notes)
     for kind, count in Counter(note.kind for note in notes).items():
         of_kind = [note for note in notes if note.kind == kind]
         for note in of_kind if verbose else of_kind[:SHOWN_NOTES]:
@@ -85,6 +86,13 @@ def report(shown: Display, adapter: Adapter, verbose: bool) -> None:
             shown.say(f"{adapter.slug}: {kind}: and {count - SHOWN_NOTES} more (-v lists them)")
     if snapshot.unprobed:
         shown.say(f"{adapter.slug}: left out: the tasks {_listed(snapshot.unprobed)} could not be opened")
+
+
+def report_timings(shown: Display, stopwatch: Stopwatch) -> None:
+    """Report how long each stage took."""
+    for stage, seconds in stopwatch.seconds.items():
+        shown.say(f"{seconds:8.2f} s  {stage}")
+    shown.say(f"{sum(stopwatch.seconds.values()):8.2f} s  in all")
 
 
 def _listed(indices: Iterable[int]) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orl_codegen.cli.arguments import Selection, environment_options, select
-from orl_codegen.cli.display import display, report
+from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
+from orl_codegen.cli.display import display, report, report_timings
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
+from orl_codegen.generator.stopwatch import Stopwatch
 from orl_codegen.generator.target import PythonClass, Target
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ WATCH_EVERY = 0.5
 @click.option("--dry-run", is_flag=True, help="Write nothing; exit status 1 if a file would change.")
 @click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of every change.")
 @click.option("--prune", is_flag=True, help="Remove files of orl-codegen that no environment of pyproject.toml claims.")
+@timings_option
 @click.option("--watch", is_flag=True, help="Generate again whenever the Python file of a TARGET changes.")
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Every note, and the unchanged files.")
@@ -37,7 +39,8 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
     TARGET is a catalog name (Owner/Name), the URL of a server, or a Python environment class (path/to/server.py[:Class]
     or package.module:Class). Without TARGET, it generates every environment in [tool.orl-codegen] of pyproject.toml.
     """
-    how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose")}
+    how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose", "timings")}
+    how["type_check_all"] = given["type_check"] is True
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
     if prune and not (selection.whole and selection.config.jobs):
         raise UsageError(
@@ -52,25 +55,43 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
 
 
 def _generate(
-    selection: Selection, *, dry_run: bool, show_diff: bool, quiet: bool, verbose: bool, offline: bool, prune: bool
+    selection: Selection,
+    *,
+    dry_run: bool,
+    show_diff: bool,
+    quiet: bool,
+    verbose: bool,
+    timings: bool,
+    type_check_all: bool,
+    offline: bool,
+    prune: bool,
 ) -> int:
     from orl_codegen.generator import pipeline
     from orl_codegen.generator.output import writing
     from orl_codegen.generator.output.folder import recorded_targets
 
-    folder = selection.folder
+    folder, stopwatch = selection.folder, Stopwatch()
     with display(quiet) as shown:
         adapters = pipeline.generate(
-            selection.jobs, folder, offline=offline, defaults=selection.defaults, progress=shown.of
+            selection.jobs,
+            folder,
+            offline=offline,
+            defaults=selection.defaults,
+            progress=shown.of,
+            type_check_all=type_check_all,
+            stopwatch=stopwatch,
         )
-        targets = recorded_targets(folder)
-        changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
-        if prune:
-            changes += writing.unclaimed(folder, [made.slug for made in adapters])
-        if not dry_run:
-            writing.write(changes)
+        with stopwatch.stage("writing"):
+            targets = recorded_targets(folder)
+            changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
+            if prune:
+                changes += writing.unclaimed(folder, [made.slug for made in adapters])
+            if not dry_run:
+                writing.write(changes)
         for made in adapters:
             report(shown, made, verbose)
+        if timings:
+            report_timings(shown, stopwatch)
     if not quiet:
         _warn_of_replaced(adapters, targets)
         _list_files(folder, adapters, changes, dry_run, verbose)
@@ -83,7 +104,7 @@ def _generate(
 def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
     """Tell the user if the files of another target had the same name; `targets` are those before the run, by slug."""
     for made in adapters:
-        before, now = targets.get(made.slug), made.contract.snapshot.target
+        before, now = targets.get(made.slug), made.survey.snapshot.target
         if before and before != now:
             replaced = f"{made.slug} was generated from {printable(before)}, and now from {printable(now)}"
             click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)

@@ -23,30 +23,29 @@ WIDTH = 100
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 def show(targets: tuple[str, ...], quiet: bool, **given: Any) -> None:
     """Show the tools of one TARGET, of a generated MODULE.py or of a SNAPSHOT.json, as the model will see them."""
-    from orl_codegen.generator.output.reading import shown_tools
-
     if len(targets) != 1:
         raise UsageError("Name one thing to show: a TARGET, a generated MODULE.py or a SNAPSHOT.json.")
-    tools = shown_tools(_module(targets[0], quiet, given), targets[0])
+    tools = _tools(targets[0], quiet, given)
     click.echo("\n\n".join(_lines(tool) for tool in tools) or "There are no tools: the model's plain answer is graded.")
 
 
-def _module(text: str, quiet: bool, given: dict[str, Any]) -> str:
-    """The source of the requested module, rendered if it does not exist yet."""
+def _tools(text: str, quiet: bool, given: dict[str, Any]) -> tuple[ShownTool, ...]:
+    """The tools in a generated module, in a snapshot, or of an environment that is asked for them."""
     from orl_codegen.generator import pipeline, snapshot
     from orl_codegen.generator.output.context import BANNER
     from orl_codegen.generator.output.folder import read
+    from orl_codegen.generator.output.reading import shown_contract, shown_tools
 
     path = Path(text)
     if path.suffix == ".json":
         taken, options = snapshot.load(_existing(path), printable(path)), default_options()
     elif path.suffix == ".py" and (source := read(path) or "").startswith(BANNER):
-        return source
+        return shown_tools(source, text)
     else:
         job = job_of(text, **given)
         with display(quiet) as shown:
             ((taken, options),) = pipeline.take_snapshots([job], shown.of)
-    return pipeline.adapter(taken, options).module
+    return shown_contract(pipeline.adapter(taken, options).contract)
 
 
 def _existing(path: Path) -> str:

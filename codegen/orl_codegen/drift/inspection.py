@@ -23,6 +23,7 @@ from orl_codegen.errors import OrlCodegenError, VerificationError, printable
 from orl_codegen.generator.options import Job
 from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from orl_codegen.generator.discovery.discovery import Progress
@@ -66,6 +67,7 @@ def inspect_environments(
     options: CheckOptions,
     progress: Callable[[Job], Progress],
     orphans: Sequence[Path] = (),
+    stopwatch: Stopwatch | None = None,
 ) -> Report:
     """Check all environments, the live ones concurrently; failed comparisons are in the report.
 
@@ -74,9 +76,12 @@ def inspect_environments(
         options: How to check them.
         progress: Gives each job the display that it reports to.
         orphans: Generated files that belong to no target.
+        stopwatch: Times the stages.
     """
-    live = [None] * len(environments) if options.offline else _ask(environments, progress)
-    checked = [_check(*pair, options) for pair in zip(environments, live, strict=True)]
+    stopwatch = stopwatch or Stopwatch()
+    with stopwatch.stage("discovery"):
+        live = [None] * len(environments) if options.offline else _ask(environments, progress)
+    checked = [_check(*pair, options, stopwatch) for pair in zip(environments, live, strict=True)]
     checked += [_orphans(orphans, options.policy)] if orphans else []
     report = Report(tuple(checked), options.policy.profile, options.fail_on, options.verbose)
     everything = options.whole and not options.offline and not report.failures
@@ -103,10 +108,14 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     return asyncio.run(ask_all())
 
 
-def _check(environment: Committed, live: Live, options: CheckOptions) -> Checked:
+def _check(environment: Committed, live: Live, options: CheckOptions, stopwatch: Stopwatch) -> Checked:
     judge = _Judge(environment, options.policy)
-    module = judge.comparison(MODULE, environment.changes())
-    served, types = _served(environment, live, options, judge), _types(environment, options, judge)
+    with stopwatch.stage(MODULE):
+        module = judge.comparison(MODULE, environment.changes())
+    with stopwatch.stage(LIVE):
+        served = _served(environment, live, options, judge)
+    with stopwatch.stage(TYPES):
+        types = _types(environment, options, judge)
     return Checked(
         name=environment.name,
         target=printable(environment.job.target.record, 500),

@@ -9,20 +9,21 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator import snapshot
-from orl_codegen.generator.contract import contract
-from orl_codegen.generator.contract.contract import Contract
+from orl_codegen.generator.contract.contract import Contract, Survey, survey, work_out
 from orl_codegen.generator.contract.naming import type_name, type_scope
 from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
 from orl_codegen.generator.options import Job, Options
-from orl_codegen.generator.output.folder import committed
-from orl_codegen.generator.output.rendering import render
+from orl_codegen.generator.output.folder import committed, read
+from orl_codegen.generator.output.rendering import is_current, render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.stopwatch import Stopwatch
 from orl_codegen.generator.target import slug_of, words_of
 
 T = TypeVar("T")
@@ -30,21 +31,36 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Adapter:
-    """One environment, ready to be written.
+    """One environment, ready to be written. What is not needed is not worked out.
 
     Attributes:
         slug: Name of its two files.
         options: The options that it was made with.
-        contract: What the module says.
-        snapshot: The text of the snapshot file.
-        module: The text of the module.
+        class_name: Name of its class.
+        survey: What the environment offers.
+        current: The text of the committed module if rendering would give it again, otherwise None.
     """
 
     slug: str
     options: Options
-    contract: Contract
-    snapshot: str
-    module: str
+    class_name: str
+    survey: Survey
+    current: str | None = None
+
+    @cached_property
+    def contract(self) -> Contract:
+        """What the module says."""
+        return work_out(self.survey, self.class_name)
+
+    @cached_property
+    def snapshot(self) -> str:
+        """The text of the snapshot file."""
+        return snapshot.dump(self.survey.snapshot)
+
+    @cached_property
+    def module(self) -> str:
+        """The text of the module."""
+        return render(self.contract, self.slug, self.options.templates) if self.current is None else self.current
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -59,50 +75,71 @@ def generate(
     offline: bool = False,
     defaults: Options | None = None,
     progress: Callable[[Job], Progress] | None = None,
+    type_check_all: bool = False,
+    stopwatch: Stopwatch | None = None,
 ) -> tuple[Adapter, ...]:
     """Make the adapters of all jobs, or none.
 
     Args:
         jobs: The environments. Offline, an empty sequence stands for every snapshot in the folder.
-        folder: The output folder. It is only read here, and only when offline.
+        folder: The output folder. It is only read here: a module in it that is up to date is taken as it is.
         offline: Take the committed snapshots instead of asking the servers.
         defaults: The options of the snapshots in the folder if there are no jobs.
         progress: Returns the display that a job reports to.
+        type_check_all: Type-check also the modules that are up to date, which were checked when they were written.
+        stopwatch: Times the stages.
 
     Raises:
         OrlCodegenError: Any of its subclasses; if several targets fail, the message has a line for each.
     """
-    if offline:
-        taken = committed(jobs, folder, defaults or Options())
-    else:
-        taken = take_snapshots(jobs, progress or (lambda job: Silent()))
-    adapters = tuple(adapter(*pair) for pair in taken)
+    stopwatch = stopwatch or Stopwatch()
+    with stopwatch.stage("discovery"):
+        if offline:
+            taken = committed(jobs, folder, defaults or Options())
+        else:
+            taken = take_snapshots(jobs, progress or (lambda job: Silent()))
+    with stopwatch.stage("survey"):
+        adapters = tuple(adapter(*pair, folder) for pair in taken)
     _refuse_shared_slugs(adapters)
-    verify(adapters)
+    outdated = [made for made in adapters if made.current is None]
+    _work_out(outdated, stopwatch)
+    with stopwatch.stage("type check"):
+        _type_check(adapters if type_check_all else outdated)
     return adapters
 
 
-def adapter(taken: Snapshot, options: Options) -> Adapter:
-    """The adapter of a snapshot: its contract, and the text of its files."""
+def adapter(taken: Snapshot, options: Options, folder: Path | None = None) -> Adapter:
+    """The adapter of a snapshot; the module in the folder, if one is given, is taken where it is up to date."""
     words = words_of(taken.target, options.variant, taken.variant) or taken.variant
     slug = options.name or slug_of(words)
-    made = contract.build(
-        taken,
-        class_name=options.class_name or type_name([words], type_scope()),
-        allow_partial=options.allow_partial,
-        on_conflict=options.on_conflict,
-    )
-    return Adapter(slug, options, made, snapshot.dump(taken), render(made, slug, options.templates))
+    class_name = options.class_name or type_name([words], type_scope())
+    found = survey(taken, allow_partial=options.allow_partial, on_conflict=options.on_conflict)
+    text = (read(folder / f"{slug}.py") or "") if folder else ""
+    current = is_current(text, slug, class_name, taken.digest, options.templates)
+    return Adapter(slug, options, class_name, found, text if current else None)
 
 
-def verify(adapters: Sequence[Adapter]) -> None:
-    """Compare each module with its contract, and type-check all of them in one run.
+def _work_out(adapters: Sequence[Adapter], stopwatch: Stopwatch) -> None:
+    """Make what the adapters leave until it is needed, and compare each module with its contract.
 
     Raises:
-        VerificationError: A module differs from its contract, or does not type-check.
+        VerificationError: A module differs from its contract.
     """
     for made in adapters:
-        audit(made.module, made.contract, own_templates=made.options.templates is not None)
+        with stopwatch.stage("contract"):
+            contract = made.contract
+        with stopwatch.stage("rendering"):
+            module = made.module
+        with stopwatch.stage("verification"):
+            audit(module, contract, own_templates=made.options.templates is not None)
+
+
+def _type_check(adapters: Sequence[Adapter]) -> None:
+    """Type-check modules, all in one run.
+
+    Raises:
+        VerificationError: One of them does not type-check.
+    """
     checked = {f"{made.slug}.py": made.module for made in adapters if made.options.type_check}
     if checked:
         type_check(checked)
@@ -137,7 +174,7 @@ def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:
 def _refuse_shared_slugs(adapters: Sequence[Adapter]) -> None:
     counts = Counter(made.slug for made in adapters)
     for slug in (slug for slug, count in counts.items() if count > 1):
-        targets = [printable(made.contract.snapshot.target) for made in adapters if made.slug == slug]
+        targets = [printable(made.survey.snapshot.target) for made in adapters if made.slug == slug]
         raise UsageError(
             f"{' and '.join(targets)} would both be written to {slug}.py. Give one of them another name: --name SLUG, "
             "or `name` in the configuration."

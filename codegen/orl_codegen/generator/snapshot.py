@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from orl_codegen.errors import SnapshotError, printable
@@ -32,6 +33,19 @@ class TaskTool:
 
     spec: JSONObject
     tasks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """All specs of one name: those of `/tools`, and those of single tasks."""
+
+    shared: tuple[JSONObject, ...]
+    task_tools: tuple[TaskTool, ...]
+
+    @property
+    def specs(self) -> tuple[JSONObject, ...]:
+        """The specs alone, shared ones first."""
+        return (*self.shared, *(entry.spec for entry in self.task_tools))
 
 
 @dataclass(frozen=True)
@@ -64,10 +78,22 @@ class Snapshot:
     toolset: str | None = None
     unprobed: tuple[int, ...] = field(default=())
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """`sha256:` and the hex digest of the content of the snapshot."""
         return _digest(_content(self))
+
+    @cached_property
+    def offers(self) -> Mapping[str, Offer]:
+        """What is offered under each wire name, sorted by it."""
+        shared: dict[str, list[JSONObject]] = {}
+        task_tools: dict[str, list[TaskTool]] = {}
+        for spec in self.tools:
+            shared.setdefault(spec["name"], []).append(spec)
+        for entry in self.task_tools:
+            task_tools.setdefault(entry.spec["name"], []).append(entry)
+        names = sorted(shared.keys() | task_tools.keys())
+        return {name: Offer(tuple(shared.get(name, ())), tuple(task_tools.get(name, ()))) for name in names}
 
 
 def dump(snapshot: Snapshot) -> str:

@@ -41,8 +41,7 @@ def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
 
 def specs(snapshot: Snapshot, name: str) -> list[JSONObject]:
     """Every spec with a name: the one that all tasks share, or those of the tasks that differ."""
-    both = (*snapshot.tools, *(entry.spec for entry in snapshot.task_tools))
-    return [spec for spec in both if spec["name"] == name]
+    return list(snapshot.offers[name].specs) if name in snapshot.offers else []
 
 
 def _text(found: Sequence[JSONObject]) -> str:
@@ -80,8 +79,9 @@ def _removed(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snaps
 
 
 def _added(before: Tools, after: Tools, renamed: Mapping[str, str], old: Snapshot) -> Changes:
+    news = set(renamed.values())
     for name in after:
-        if name not in before and name not in renamed.values():
+        if name not in before and name not in news:
             rule = "tool-became-ordinary" if _is_terminal(old, name) else "tool-added"
             yield Place(name).change(rule, None, name)
 
@@ -125,9 +125,10 @@ def _coverage(old: Snapshot, new: Snapshot, before: str, after: str) -> Changes:
 
 
 def _tasks(snapshot: Snapshot, name: str, probed: set[int]) -> str | list[int]:
-    if any(spec["name"] == name for spec in snapshot.tools):
+    offer = snapshot.offers[name]
+    if offer.shared:
         return "all"
-    offered = {task for entry in snapshot.task_tools if entry.spec["name"] == name for task in entry.tasks}
+    offered = {task for entry in offer.task_tools for task in entry.tasks}
     return sorted(offered & probed)
 
 

@@ -5,7 +5,9 @@ Nothing is decided after this: the templates receive these finished strings.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from orl_codegen.errors import ConflictError, SchemaError, printable
@@ -72,7 +74,7 @@ class Tool:
     tasks: tuple[int, ...] | None
     schema: Schema
 
-    @property
+    @cached_property
     def docstring(self) -> str:
         """The docstring of the method, without indentation."""
         return docstring.compose(self.text, [(parameter.name, parameter.text) for parameter in self.parameters])
@@ -86,6 +88,16 @@ class Contract:
     snapshot: Snapshot
     tools: tuple[Tool, ...]
     nested: tuple[NestedType, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a snapshot offers, before types and texts: its tools, the names of their methods, and the notes."""
+
+    snapshot: Snapshot
+    tools: tuple[MergedTool, ...]
+    names: Mapping[str, Identifier]
     notes: tuple[Note, ...]
 
 
@@ -108,17 +120,27 @@ def build(
         SchemaError: A tool is refused, and `allow_partial` is not set.
         ConflictError: Tasks disagree about a tool, and `on_conflict` is "error".
     """
+    return work_out(survey(snapshot, allow_partial=allow_partial, on_conflict=on_conflict), class_name)
+
+
+def survey(snapshot: Snapshot, *, allow_partial: bool = False, on_conflict: OnConflict = "widen") -> Survey:
+    """The first half of `build`, which is quick and refuses whatever `build` refuses."""
     merged, left_out = _merged(snapshot, allow_partial)
     for tool in merged:
         if tool.conflict and on_conflict == "error":
             raise ConflictError(_conflict_message(tool))
     names = method_names([tool.name for tool in merged])
-    adapter = Identifier(class_name or pascal(snapshot.variant) or "Adapter")
-    annotations = annotate([(names[tool.name], tool.schema) for tool in merged], {adapter, *names.values()})
-    tools = tuple(_tool(tool, names[tool.name], annotations.parameters[i]) for i, tool in enumerate(merged))
-    notes = [*left_out, *_environment_notes(snapshot)]
-    notes += [note for pair in zip(merged, tools, strict=True) for note in _notes(*pair)]
-    return Contract(adapter, snapshot, tools, annotations.nested, tuple(notes))
+    notes = [note for tool in merged for note in _notes(tool, names[tool.name])]
+    return Survey(snapshot, tuple(merged), names, (*left_out, *_environment_notes(snapshot), *notes))
+
+
+def work_out(found: Survey, class_name: str | None = None) -> Contract:
+    """The second half of `build`: the types and texts."""
+    adapter = Identifier(class_name or pascal(found.snapshot.variant) or "Adapter")
+    named = [(found.names[tool.name], tool) for tool in found.tools]
+    annotations = annotate([(name, tool.schema) for name, tool in named], {adapter, *found.names.values()})
+    tools = tuple(_tool(tool, name, annotations.parameters[i]) for i, (name, tool) in enumerate(named))
+    return Contract(adapter, found.snapshot, tools, annotations.nested, found.notes)
 
 
 def _merged(snapshot: Snapshot, allow_partial: bool) -> tuple[list[MergedTool], list[Note]]:
@@ -179,25 +201,26 @@ def _environment_notes(snapshot: Snapshot) -> list[Note]:
     return [Note("suspicious", "the environment", printable(", ".join(found)))] if found else []
 
 
-def _notes(merged: MergedTool, tool: Tool) -> list[Note]:
-    wire_name = printable(tool.wire_name)
+def _notes(tool: MergedTool, name: Identifier) -> list[Note]:
+    wire_name = printable(tool.name)
     notes: list[Note] = []
 
     def note(kind: NoteKind, message: str) -> None:
         notes.append(Note(kind, wire_name, message))
 
-    if merged.conflict:
+    if tool.conflict:
         note("widened", "its specs have different schemas; it takes what any of them takes")
-    if tool.name != tool.wire_name:
-        note("renamed", f"its method is called {tool.name}; the model still sees {wire_name!r}")
-    for parameter in tool.parameters:
-        if parameter.name != parameter.key:
-            note("renamed", f"its parameter {printable(parameter.key)!r} is spelled {parameter.name} in Python")
-    found = suspicious([tool.wire_name, merged.description, *_raw_parts(tool.schema)])
+    if name != tool.name:
+        note("renamed", f"its method is called {name}; the model still sees {wire_name!r}")
+    spelled = parameter_names(object_keys(tool.schema))
+    for key in object_keys(tool.schema):
+        if spelled[key] != key:
+            note("renamed", f"its parameter {printable(key)!r} is spelled {spelled[key]} in Python")
+    found = suspicious([tool.name, tool.description, *_raw_parts(tool.schema)])
     if found:
         note("suspicious", printable(", ".join(found)))
-    if merged.other_keys:
-        note("not shown", f"keys of its spec that ORS does not have: {printable(', '.join(merged.other_keys))}")
+    if tool.other_keys:
+        note("not shown", f"keys of its spec that ORS does not have: {printable(', '.join(tool.other_keys))}")
     unworded = sorted(wording.unworded(tool.schema))
     if unworded:
         note("not shown", f"keywords that JSON Schema does not define: {printable(', '.join(unworded))}")

@@ -160,6 +160,8 @@ def literal(docstring: str, indent: int) -> str:
 
 def _escaped(line: str) -> str:
     """Double the backslashes; make what does not print (controls, bidi marks, odd spaces) a visible escape."""
+    if line.isprintable():
+        return line.replace("\\", "\\\\")
     return "".join(
         "\\\\" if character == "\\"
         else character if character.isprintable()

@@ -18,7 +18,7 @@ from orl_codegen.schema.widening import widen
 
 SPEC_KEYS = frozenset({"name", "description", "input_schema"})
 
-MAX_TOOLS = 2_000
+MAX_TOOLS = 10_000
 """How many tools one environment may have."""
 
 
@@ -49,13 +49,13 @@ def tool_names(snapshot: Snapshot) -> tuple[str, ...]:
     Raises:
         SchemaError: There are more than `MAX_TOOLS`.
     """
-    names = {spec["name"] for spec in snapshot.tools} | {entry.spec["name"] for entry in snapshot.task_tools}
+    names = tuple(snapshot.offers)
     if len(names) > MAX_TOOLS:
         raise SchemaError(
             f"{printable(snapshot.target)} offers {len(names):,} tools; orl-codegen takes at most {MAX_TOOLS:,}. Offer "
             "fewer on the server: no model could read so many in its prompt."
         )
-    return tuple(sorted(names))
+    return names
 
 
 def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
@@ -64,11 +64,10 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
     Raises:
         SchemaError: One of its schemas is refused.
     """
-    shared = [spec for spec in snapshot.tools if spec["name"] == name]
-    entries = [entry for entry in snapshot.task_tools if entry.spec["name"] == name]
-    specs = [*shared, *(entry.spec for entry in entries)]
+    offer = snapshot.offers[name]
+    specs = offer.specs
     schemas = [expand(_input_schema(spec), name) for spec in specs]
-    tasks = None if shared else tuple(sorted({task for entry in entries for task in entry.tasks}))
+    tasks = None if offer.shared else tuple(sorted({task for entry in offer.task_tools for task in entry.tasks}))
     return MergedTool(
         name=name,
         description="\n\n".join(_distinct([cleandoc(str(spec.get("description") or "")) for spec in specs])),

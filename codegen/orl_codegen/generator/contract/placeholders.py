@@ -5,6 +5,7 @@ Classes, fields and enum values are placeholders (`N0`, `f0`, `v0`). `Bundle` re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from orl_codegen.schema.tree import Schema
 
 MAX_UNION = 100
 """How many types a union may have; a longer one becomes `Any`, and its branches are only told in words."""
+
+SLOTS = "Slots"
+"""The placeholder class that has every slot for a field."""
 
 Slot = dict[str, Any]
 """The JSON Schema of a field, in placeholders."""
@@ -38,13 +42,24 @@ class Shape:
     schema: Schema | None = None
     name: Identifier | None = None
 
+    @property
+    def referred(self) -> bool:
+        """Whether slots may refer to it; they never do to the parameters of a tool."""
+        return self.schema is None or self.name is not None
+
 
 class Bundle:
-    """The placeholders of all tools, and the JSON Schema made of them."""
+    """The placeholders of all tools, and the JSON Schema made of them.
+
+    Attributes:
+        fields: For each placeholder class, which of the slots its fields have. Equal slots are one, whatever class they
+            are in: most parameters are plain strings and numbers, and the type generator is asked only once for each.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.definitions: dict[str, Slot] = {}
+        self.slots: dict[str, Slot] = {}
+        self.fields: dict[str, list[str]] = {}
         self.shapes: dict[str, Shape] = {}
         self.values: list[Any] = []
 
@@ -52,13 +67,23 @@ class Bundle:
         """A new placeholder class; its place in the bundle is in front of the classes that its fields name."""
         placeholder = f"N{len(self.shapes)}"
         self.shapes[placeholder] = Shape(placeholder, schema, name)
-        self.definitions[placeholder] = {}
         return placeholder
 
     def define(self, placeholder: str, slots: Iterable[Slot]) -> None:
         """Give a placeholder class its fields."""
-        fields = {f"f{i}": slot for i, slot in enumerate(slots)}
-        self.definitions[placeholder] = {"type": "object", "properties": fields, "required": list(fields)}
+        self.fields[placeholder] = [self._shared(slot) for slot in slots]
+
+    def _shared(self, slot: Slot) -> str:
+        text = json.dumps(slot)
+        self.slots.setdefault(text, slot)
+        return text
+
+    @property
+    def definitions(self) -> dict[str, Slot]:
+        """One class whose fields are all the slots, and the classes that slots refer to, which need no fields here."""
+        slots = {f"f{i}": slot for i, slot in enumerate(self.slots.values())}
+        referred = {name: _class({"f": {}}) for name in self.shapes if self.shapes[name].referred}
+        return {SLOTS: _class(slots), **referred}
 
     def enum(self, values: Iterable[Any]) -> Slot:
         """One of these values."""
@@ -161,6 +186,10 @@ class ToolTypes:
         if schema.pointer == "" and is_typed(self.root):
             return _reference(self._nested_type(self.root, []))
         return {}
+
+
+def _class(fields: dict[str, Slot]) -> Slot:
+    return {"type": "object", "properties": fields, "required": list(fields)}
 
 
 def _reference(placeholder: str) -> Slot:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 from orl_codegen.chat_tokens import CHAT_TOKENS
+
+_ORDINARY = re.compile(r"[\t\n\r -~]*")
 
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -31,6 +34,8 @@ def _strings_in(value: Any) -> Iterator[str]:
 def _oddities(text: str) -> Iterator[str]:
     for token in CHAT_TOKENS.findall(text):
         yield f"chat special token {token}"
+    if _ORDINARY.fullmatch(text):
+        return
     for character in text:
         if character in BIDI:
             yield f"bidirectional control U+{ord(character):04X}"

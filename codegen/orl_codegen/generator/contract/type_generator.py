@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from orl_codegen.errors import VerificationError
 from orl_codegen.generator.contract.naming import Identifier, type_scope
-from orl_codegen.generator.contract.placeholders import Bundle, Shape, Slot, ToolTypes
+from orl_codegen.generator.contract.placeholders import SLOTS, Bundle, Shape, Slot, ToolTypes
 from orl_codegen.generator.contract.python_types import Field, NestedType, object_keys
 from orl_codegen.schema.tree import Schema
 
@@ -74,11 +74,15 @@ class _Answer:
 
     def __init__(self, bundle: Bundle, source: str) -> None:
         self.bundle = bundle
-        self.fields = {
-            node.name: [field.annotation for field in node.body if isinstance(field, ast.AnnAssign)]
+        annotations = [
+            field.annotation
             for node in ast.parse(source).body
-            if isinstance(node, ast.ClassDef)
-        }
+            if isinstance(node, ast.ClassDef) and node.name == SLOTS
+            for field in node.body
+            if isinstance(field, ast.AnnAssign)
+        ]
+        answers = dict(zip(bundle.slots, annotations, strict=True))
+        self.fields = {name: [answers[slot] for slot in slots] for name, slots in bundle.fields.items()}
 
     def annotations(self, shape: Shape) -> dict[str, str]:
         """The source of each annotation of an object, by key."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.contract.contract import Contract
-from orl_codegen.generator.output.context import LINE_LENGTH, context
+from orl_codegen.generator.output.context import context, first_line
+from orl_codegen.generator.output.layout import formatted, laid_out
 from orl_codegen.version import __version__
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def render(contract: Contract, slug: str, templates: Path | None = None) -> str:
     environment = _jinja(templates)
     try:
         source = environment.get_template("module.py.jinja").render(context(contract, slug))
-        return seal(_formatted(source), contract.snapshot.digest, templates)
+        return seal(formatted(source) if templates else laid_out(source), contract.snapshot.digest, templates)
     except (TemplateError, ValueError) as error:
         raise UsageError(
             f"The templates {f'in {printable(templates)}' if templates else 'of orl-codegen'} do not render to Python: "
@@ -71,6 +72,12 @@ def holds(text: str, snapshot_digest: str, templates: Path | None = None) -> boo
     """Whether this version rendered the module from that snapshot with these templates, and nothing changed since."""
     found = _CHECKSUM.search(text)
     return untouched(text) and found is not None and found[2] == _digest(*_makers(snapshot_digest, templates))
+
+
+def is_current(text: str, slug: str, class_name: str, snapshot_digest: str, templates: Path | None = None) -> bool:
+    """Whether rendering would give this very text again."""
+    named = text.startswith(first_line(slug)) and f"\nclass {class_name}(" in text
+    return named and holds(text, snapshot_digest, templates)
 
 
 def untouched(text: str) -> bool:
@@ -107,12 +114,9 @@ def _environment(*folders: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader(folders), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(folders),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-
-
-def _formatted(source: str) -> str:
-    from black import format_str
-    from black.mode import Mode, TargetVersion
-
-    return format_str(source, mode=Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))

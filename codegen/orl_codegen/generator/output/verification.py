@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from orl_codegen.errors import VerificationError, printable
 from orl_codegen.generator.contract.contract import Contract, Parameter, Tool
@@ -37,8 +38,8 @@ def audit(source: str, contract: Contract, *, own_templates: bool = False) -> No
         VerificationError: The module is not Python, or differs from the contract.
     """
     try:
-        compile(source, "<rendered>", "exec", dont_inherit=True)
         tree = ast.parse(source)
+        compile(tree, "<rendered>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise _failed(contract, f"it is not Python: {printable(error)}") from None
     adapter = _adapter(tree, contract)
@@ -102,7 +103,7 @@ def _check_methods(adapter: ast.ClassDef, contract: Contract, own_templates: boo
             raise _failed(contract, f"the tool {printable(tool.wire_name)!r} has no method {tool.name}")
         if inspect.cleandoc(ast.get_docstring(method, clean=False) or "").strip() != tool.docstring.strip():
             raise _failed(contract, f"the docstring of {tool.name} is different")
-        if _text(_without_docstring(method)) != _text(_method(tool)):
+        if not _same(_without_docstring(method), _method(tool)):
             raise _failed(contract, f"the method {tool.name} is different")
     if methods and not own_templates:
         raise _failed(contract, f"it defines the extra methods {', '.join(sorted(methods))}")
@@ -110,13 +111,13 @@ def _check_methods(adapter: ast.ClassDef, contract: Contract, own_templates: boo
 
 def _check_statements(tree: ast.Module, contract: Contract) -> None:
     """Only the statements of the shipped templates, in their order."""
-    expected = [_text(node) for node in _nested(contract.nested)]
+    expected = list(_nested(contract.nested))
     for node in tree.body[1:]:
         if isinstance(node, ast.ImportFrom):
             if {alias.name for alias in node.names} - set(MODULES.get(node.module or "", ())) or node.level:
                 raise _failed(contract, f"it imports from {printable(node.module)}")
         elif isinstance(node, ast.If):
-            if not expected or _text(node) != expected.pop():
+            if not expected or not _same(node, expected.pop()):
                 raise _failed(contract, "its nested types are different")
         elif not (isinstance(node, ast.ClassDef) and node.name == contract.class_name):
             raise _failed(contract, f"it has an extra statement on line {node.lineno}")
@@ -129,24 +130,31 @@ def _check_statements(tree: ast.Module, contract: Contract) -> None:
 
 def _check_class(adapter: ast.ClassDef, contract: Contract) -> None:
     docstring, environment, *methods = adapter.body
-    if [_text(base) for base in adapter.bases] != [_text(_name("RolloutAdapter"))] or adapter.decorator_list:
+    if not _same(adapter.bases, [_name("RolloutAdapter")]) or adapter.decorator_list:
         raise _failed(contract, "its class has another base class or a decorator")
     if not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
         raise _failed(contract, "its class has no docstring")
-    if not (
-        isinstance(environment, ast.Assign)
-        and _text(environment.targets[0]) == _text(_name("_environment", ast.Store()))
-    ):
+    if not (isinstance(environment, ast.Assign) and _same(environment.targets, [_name("_environment", ast.Store())])):
         raise _failed(contract, "its class does not begin with the environment")
-    if _text(environment.value) != _text(_environment(contract)):
+    if not _same(environment.value, _environment(contract)):
         raise _failed(contract, "the environment of its class is different")
     if not all(isinstance(node, ast.FunctionDef) for node in methods):
         raise _failed(contract, "its class has statements other than methods")
 
 
-def _text(node: ast.AST) -> str:
-    """Syntax as text without layout; unlike `ast.dump`, it does not depend on fields that newer Pythons add."""
-    return ast.unparse(ast.fix_missing_locations(node))
+def _same(one: Any, other: Any) -> bool:
+    """Whether two pieces of syntax are the same, whatever their layout."""
+    if isinstance(one, ast.AST):
+        return type(one) is type(other) and all(_same(_field(one, name), _field(other, name)) for name in one._fields)
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and one == other
+
+
+def _field(node: ast.AST, name: str) -> Any:
+    """A field of a node; None if it is an empty list, which is what a field that newer Pythons add may be."""
+    value = getattr(node, name, None)
+    return None if value == [] else value
 
 
 def _without_docstring(method: ast.FunctionDef) -> ast.FunctionDef:
@@ -160,7 +168,7 @@ def _without_docstring(method: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
-    return ast.Name(id=name, ctx=context or ast.Load())
+    return ast.Name(id=str(name), ctx=context or ast.Load())
 
 
 def _expression(source: str) -> ast.expr:
@@ -230,7 +238,7 @@ def _nested(nested: tuple[NestedType, ...]) -> Iterator[ast.If]:
 
 def _nested_type(type: NestedType) -> ast.stmt:
     if not type.as_class:
-        fields = _strings({field.key: ast.Constant(value=field.source) for field in type.fields})
+        fields = _strings({field.key: ast.Constant(value=str(field.source)) for field in type.fields})
         value = _call(_name("TypedDict"), ast.Constant(value=str(type.name)), fields)
         return ast.Assign(targets=[_name(type.name, ast.Store())], value=value)
     return ast.ClassDef(

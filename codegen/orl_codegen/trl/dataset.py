@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.errors import ServerError, UsageError, printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Malformed, Refused
+from orl_codegen.ors.failures import Failure, Late, Malformed, Refused
 from orl_codegen.ors.unicode import REPLACEMENT
 from orl_codegen.sessions.loop import event_loop
 
@@ -23,8 +23,21 @@ logger = logging.getLogger(__name__)
 
 JSON = dict[str, Any]
 Row = dict[str, Any]
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 AT_ONCE = 64  # requests for single tasks
+RANGES_AT_ONCE = 16
+
+SAMPLE = 64
+"""Tasks in the first range, which shows how large a task is, and whether the server answers ranges."""
+
+GAP_TASKS, GAP_BYTES = 256, 32 * 1024
+"""Two tasks go into one range if what lies between them is at most that much: a request of its own costs more. Servers
+usually slice a list; the number is for those that load each task of a range."""
+
+RANGE_TASKS, RANGE_BYTES = 1024, 4 * 1024 * 1024
+"""The longest range: slow servers must answer it in `limits.ANSWER_WITHIN`, and it has to fit into memory."""
 
 # What TRL, a reward function or `reset` takes for something else than a column of metadata.
 RESERVED = frozenset(
@@ -86,19 +99,48 @@ class _Tasks:
             if refused.status not in (404, 405):
                 raise
             total = await self.total()
-            return await self.at(range(total if count is None else min(count, total)))
+            found_singly = await self._one_by_one(range(total if count is None else min(count, total)))
+            return list(found_singly.items())
         return list(enumerate(_objects(found.get("tasks"))))
 
-    async def at(self, indices: Iterable[int]) -> list[tuple[int, JSON]]:
-        """The tasks at some indices, all at once."""
-        free = asyncio.Semaphore(AT_ONCE)
+    async def at(self, indices: Sequence[int]) -> list[tuple[int, JSON]]:
+        """The tasks at some indices, with few requests where the server has the route for ranges."""
+        wanted = sorted({*indices})
+        sample = max(_ranges(wanted, 0, SAMPLE), key=len)
+        try:
+            found = await self._range(sample)
+        except Refused as refused:
+            if refused.status not in (404, 405):
+                raise
+            found = await self._one_by_one(wanted)
+        rest = [index for index in wanted if index not in found]
+        size = max(1, len(json.dumps([*found.values()])) // len(found))
+        ranges = _ranges(rest, min(GAP_TASKS, GAP_BYTES // size), max(1, min(RANGE_TASKS, RANGE_BYTES // size)))
+        for tasks in await _gathered(RANGES_AT_ONCE, self._range, ranges):
+            found |= tasks
+        return [(index, found[index]) for index in indices]
 
-        async def one(index: int) -> tuple[int, JSON]:
-            async with free:
-                found = await self._post("task", index=index)
-                return index, _objects([found.get("task")])[0]
+    async def _range(self, indices: Sequence[int]) -> dict[int, JSON]:
+        """The tasks at ascending indices, from the range that holds them; those that it lacks are asked for singly, so
+        that the server says why."""
+        start, stop = indices[0], indices[-1] + 1
+        try:
+            tasks = _objects((await self._post("task_range", start=start, stop=stop)).get("tasks"))
+        except Late:
+            tasks = []
+        if len(tasks) > stop - start:
+            raise Malformed("the server answered with more tasks than it was asked for")
+        there = dict(enumerate(tasks, start))
+        found = {index: there[index] for index in indices if index in there}
+        return found | await self._one_by_one([index for index in indices if index not in there])
 
-        return await asyncio.gather(*map(one, indices))
+    async def _one_by_one(self, indices: Sequence[int]) -> dict[int, JSON]:
+        """The tasks at some indices, with one request each."""
+
+        async def one(index: int) -> JSON:
+            return _objects([(await self._post("task", index=index)).get("task")])[0]
+
+        return dict(zip(indices, await _gathered(AT_ONCE, one, indices), strict=True))
 
     async def total(self) -> int:
         """How many tasks the split has."""
@@ -136,6 +178,30 @@ class _Tasks:
                 f"The split {printable(self._split)} has {total} tasks, so there is no task {outside[0]}."
             )
         return refused
+
+
+async def _gathered(
+    at_once: int, question: Callable[[Asked], Awaitable[Answer]], things: Iterable[Asked]
+) -> list[Answer]:
+    """The answers to one question about several things, of which so many are asked at the same time."""
+    free = asyncio.Semaphore(at_once)
+
+    async def answer(thing: Asked) -> Answer:
+        async with free:
+            return await question(thing)
+
+    return await asyncio.gather(*map(answer, things))
+
+
+def _ranges(indices: Iterable[int], gap: int, longest: int) -> list[list[int]]:
+    """Ascending indices in groups: within one, at most `gap` tasks lie between two, and `longest` from end to end."""
+    groups: list[list[int]] = []
+    for index in indices:
+        if groups and index - groups[-1][-1] - 1 <= gap and index - groups[-1][0] < longest:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
 
 
 def _objects(values: Any) -> list[JSON]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orl_codegen import OpenRewardSpec
+from orl_codegen.errors import ServerError
+from orl_codegen.ors import limits
 from tests.runtime import adapters
 from tests.support import ranks
 from tests.support.servers import RunningServer, dead_url
@@ -24,21 +26,15 @@ for rollout, row in zip(rollouts, mine):
 done(said=[rollout.echo(text=row["word"]) for rollout, row in zip(rollouts, mine)])
 """
 
-TRAIN = (
-    ranks.OPENING
-    + """
+TRAIN = """
 from pathlib import Path
-from tests.support.grpo import logged, play_echo, train
+from tests.support.grpo import play_echo, train
 
-def main():
-    spec = OpenRewardSpec(adapters.Echo, base_url=sys.argv[1], num_tasks=2, prompts="dataset")
-    trainer = train(spec, play_echo, Path(sys.argv[2]), batch=2)
-    done(size=trainer.accelerator.num_processes, tasks=[row["task_index"] for row in spec.rows],
-         reward=[rollout.reward for rollout in trainer.environments])
-
-main()
+spec = OpenRewardSpec(adapters.Echo, base_url=sys.argv[1], num_tasks=2, prompts="dataset")
+trainer = train(spec, play_echo, Path(sys.argv[2]), batch=2)
+rewards = [rollout.reward for rollout in trainer.environments]
+done(size=trainer.accelerator.num_processes, tasks=[row["task_index"] for row in spec.rows], reward=rewards)
 """
-)
 
 
 def creates(server: RunningServer) -> int:
@@ -64,7 +60,9 @@ def test_tasks_are_fetched_once_without_prompts(server: RunningServer, tmp_path:
 
 def test_sessions_belong_to_the_rank_that_plays_them(server: RunningServer, tmp_path: Path) -> None:
     """On the server: as many as there are tasks, and as many as there are rollouts."""
-    started = [ranks.start(PLAY, server.url, environment=ranks.of_rank(rank, 2, tmp_path)) for rank in range(2)]
+    started = [
+        ranks.start(*ranks.program(PLAY, server.url), environment=ranks.of_rank(rank, 2, tmp_path)) for rank in range(2)
+    ]
     assert [found["said"] for found in ranks.results(*started)] == [["match", "match"]] * 2
     assert server.wait_for_sessions(0) == 0
     assert creates(server) == 4 + 4
@@ -72,21 +70,9 @@ def test_sessions_belong_to_the_rank_that_plays_them(server: RunningServer, tmp_
 
 def test_a_rank_alone_waits_for_nobody(server: RunningServer, tmp_path: Path) -> None:
     """The dataset may be used in one process only, and nothing of torch.distributed is needed for it."""
-    alone = ranks.start(ranks.ROWS, server.url, "Echo", '{"num_tasks": 2}', environment=ranks.of_rank(1, 8, tmp_path))
+    program = ranks.rows(server.url, "Echo", num_tasks=2)
+    alone = ranks.start(*program, environment=ranks.of_rank(1, 8, tmp_path))
     assert len(ranks.results(alone, within=60)[0]["rows"]) == 2
-
-
-def test_another_run_asks_again(server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder is of one run: a restart by torchrun does not see what was fetched before it; `cache_dir` does."""
-    options: dict[str, Any] = {"num_tasks": 1, "prompts": "dataset"}
-    for count, restart in enumerate("012", 1):
-        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", restart)
-        ranks.rows_of(2, server.url, tmp_path, **options)
-        assert creates(server) == count
-    for restart in "34":
-        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", restart)
-        ranks.rows_of(2, server.url, tmp_path, **options, cache_dir=str(tmp_path / "kept"))
-        assert creates(server) == 4
 
 
 def test_a_task_that_is_left_out_is_left_out_everywhere(server: RunningServer, tmp_path: Path) -> None:
@@ -97,42 +83,20 @@ def test_a_task_that_is_left_out_is_left_out_everywhere(server: RunningServer, t
     assert creates(server) == 2 + 3, "the broken one is tried three times"
 
 
-def test_a_failure_is_no_answer(tmp_path: Path) -> None:
-    """What one process could not fetch, the next tries by itself: each raises the error."""
-    started = [
-        ranks.start(ranks.ROWS, dead_url(), "Echo", '{"num_tasks": 1}', environment=ranks.of_rank(rank, 2, tmp_path))
-        for rank in range(2)
-    ]
-    for process in started:
-        assert "could not be fetched" in process.communicate(timeout=60)[1] and process.returncode
-
-
 def test_a_process_that_is_killed_leaves_no_lock(server: RunningServer, tmp_path: Path) -> None:
     """The system takes the lock from it, and the next process fetches."""
-    arguments = (server.url, "SlowEcho", '{"num_tasks": 1, "prompts": "dataset"}')
-    first = ranks.start(ranks.ROWS, *arguments, environment=ranks.of_rank(0, 2, tmp_path))
+    program = ranks.rows(server.url, "SlowEcho", num_tasks=1, prompts="dataset")
+    first = ranks.start(*program, environment=ranks.of_rank(0, 2, tmp_path))
     deadline = time.monotonic() + 30
     while not creates(server) and time.monotonic() < deadline:
         time.sleep(0.01)
     first.kill()
     first.communicate()
-    second = ranks.start(ranks.ROWS, *arguments, environment=ranks.of_rank(1, 2, tmp_path))
+    second = ranks.start(*program, environment=ranks.of_rank(1, 2, tmp_path))
     assert len(ranks.results(second, within=60)[0]["rows"]) == 1
-    for sid in server.live_sessions:  # of the process that was killed; the server gives it up after 15 minutes
-        OpenRewardSpec(adapters.SlowEcho, base_url=server.url)
-        end(server, sid)
-
-
-def end(server: RunningServer, sid: str) -> None:
-    """End a session whose process is gone."""
-    import urllib.request
-
-    request = urllib.request.Request(f"{server.url}/delete", method="POST", headers={"X-Session-ID": sid})
-    urllib.request.urlopen(request).close()
-
-
-def in_this_process(server: RunningServer, **options: Any) -> list[Any]:
-    return OpenRewardSpec(adapters.Echo, base_url=server.url, num_tasks=1, **options).rows
+    for sid in server.live_sessions:  # of the process that was killed
+        asked = urllib.request.Request(f"{server.url}/delete", method="POST", headers={"X-Session-ID": sid})
+        urllib.request.urlopen(asked).close()
 
 
 @pytest.fixture
@@ -143,6 +107,30 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(config, "HF_DATASETS_CACHE", tmp_path)
     monkeypatch.setenv("WORLD_SIZE", "2")
     return tmp_path
+
+
+def in_this_process(server: RunningServer, **options: Any) -> list[Any]:
+    return OpenRewardSpec(adapters.Echo, base_url=server.url, num_tasks=1, **options).rows
+
+
+def test_another_run_asks_again(server: RunningServer, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is of one run: a restart by torchrun does not see what was fetched before it; `cache_dir` does."""
+    counts = []
+    for restart, options in enumerate([{}, {}, {"cache_dir": cache / "kept"}, {"cache_dir": cache / "kept"}]):
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", str(restart))
+        for _ in range(2):
+            assert len(in_this_process(server, prompts="dataset", **options)) == 1
+        counts.append(creates(server))
+    assert counts == [1, 2, 3, 3]
+
+
+def test_a_failure_is_no_answer(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one process could not fetch, the next tries by itself: each raises the error."""
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
+    for _ in range(2):
+        with pytest.raises(ServerError, match="could not be fetched"):
+            OpenRewardSpec(adapters.Echo, base_url=dead_url()).rows  # noqa: B018
+    assert not list(cache.rglob("*.jsonl"))
 
 
 def test_the_folder_of_a_run_is_private(server: RunningServer, cache: Path) -> None:
@@ -185,24 +173,31 @@ def test_folders_of_old_runs_are_removed(server: RunningServer, cache: Path) -> 
     assert (kept / "file").exists() and (linked / "file").exists()
 
 
-@pytest.mark.parametrize("launcher", ["torch.distributed.run", "accelerate.commands.launch"])
-def test_a_step_of_grpo_in_two_processes(server: RunningServer, tmp_path: Path, launcher: str) -> None:
-    """With real launchers, on the CPU: each process plays its part of the batch."""
-    script = tmp_path / "train.py"
-    script.write_text(TRAIN)
-    options = {
-        "torch.distributed.run": ("--standalone", "--nproc-per-node", "2"),
-        "accelerate.commands.launch": ("--cpu", "--multi_cpu", "--num_processes", "2", "--main_process_port", "0"),
-    }
-    run = ranks.start(
-        "",
-        server.url,
-        str(tmp_path),
-        environment={"HF_DATASETS_CACHE": str(tmp_path), "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"},
-        launcher=(sys.executable, "-m", launcher, *options[launcher], str(script)),
-    )
-    found = sorted(ranks.results(run), key=lambda each: each["rank"])
+def test_torchrun(server: RunningServer, tmp_path: Path) -> None:
+    """What it gives its processes is enough for them to find each other."""
+    options = ("--standalone", "--nproc-per-node", "2")
+    found = launched("torch.distributed.run", *options, source=PLAY, server=server, folder=tmp_path)
+    assert [each["said"] for each in found] == [["match", "match"]] * 2
+    assert creates(server) == 4 + 4
+
+
+def test_a_step_of_grpo_in_two_processes(server: RunningServer, tmp_path: Path) -> None:
+    """As `accelerate launch` starts them: each plays its part of the batch."""
+    options = ("--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--main_process_port", "0")
+    precision = ("--mixed_precision", "no", "--dynamo_backend", "no")  # otherwise it warns of its defaults
+    launcher = ("accelerate.commands.launch", *options, *precision)
+    found = launched(*launcher, source=TRAIN, server=server, folder=tmp_path)
     assert [(each["rank"], each["size"], each["tasks"]) for each in found] == [(0, 2, [0, 1]), (1, 2, [0, 1])]
     assert [each["reward"] for each in found] == [[1.0, 1.0]] * 2
     assert server.wait_for_sessions(0) == 0
     assert creates(server) == 2 + 4
+
+
+def launched(*launcher: str, source: str, server: RunningServer, folder: Path) -> list[Any]:
+    """What the processes of a launcher have found, which is a module and its options."""
+    script = folder / "script.py"
+    script.write_text(ranks.OPENING + source)
+    arguments = ("-m", *launcher, str(script), server.url, str(folder))
+    return ranks.results(
+        ranks.start(*arguments, environment={"HF_DATASETS_CACHE": str(folder), "OMP_NUM_THREADS": "1"})
+    )

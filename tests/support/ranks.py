@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -29,11 +30,10 @@ done(rows=OpenRewardSpec(getattr(adapters, name), base_url=url, **options).rows)
 """
 
 
-def start(source: str, *arguments: str, environment: Mapping[str, str], launcher: tuple[str, ...] = ()) -> Any:
-    """A process that runs a program, by itself or through a launcher that takes the path of a script."""
-    command = [*(launcher or (sys.executable,)), *(() if launcher else ("-c", OPENING + source)), *arguments]
+def start(*arguments: str, environment: Mapping[str, str]) -> Any:
+    """Python with these arguments."""
     return subprocess.Popen(
-        command,
+        [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}/codegen:{ROOT}", **environment},
         stdout=subprocess.PIPE,
@@ -42,12 +42,23 @@ def start(source: str, *arguments: str, environment: Mapping[str, str], launcher
     )
 
 
+def program(source: str, *arguments: str) -> tuple[str, ...]:
+    """The arguments of Python that run a program, in which `done` prints what it has found."""
+    return "-c", OPENING + source, *arguments
+
+
+def rows(url: str, adapter: str, **options: Any) -> tuple[str, ...]:
+    """The program that finds the rows of a spec."""
+    return program(ROWS, url, adapter, json.dumps(options))
+
+
 def rows_of(size: int, url: str, cache: Path, adapter: str = "Echo", **options: Any) -> list[Any]:
     """The rows of a spec in each of `size` processes that run at the same time."""
-    ranks = [
-        start(ROWS, url, adapter, json.dumps(options), environment=of_rank(rank, size, cache)) for rank in range(size)
+    program = rows(url, adapter, **options)
+    return [
+        found["rows"]
+        for found in results(*(start(*program, environment=of_rank(rank, size, cache)) for rank in range(size)))
     ]
-    return [found["rows"] for found in sorted(results(*ranks), key=lambda found: found["rank"])]
 
 
 def of_rank(rank: int, size: int, cache: Path) -> dict[str, str]:
@@ -57,10 +68,11 @@ def of_rank(rank: int, size: int, cache: Path) -> dict[str, str]:
 
 
 def results(*processes: Any, within: float = 120.0) -> list[Any]:
-    """What processes that have ended well have printed as JSON."""
-    found = []
+    """What processes that have ended well have found, by rank."""
+    found, decoder = [], json.JSONDecoder()
     for process in processes:
         output, errors = process.communicate(timeout=within)
         assert process.returncode == 0, errors
-        found += [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    return found
+        # Lines of two processes with one output may run into each other.
+        found += [decoder.raw_decode(output, each.start())[0] for each in re.finditer(r'\{"rank"', output)]
+    return sorted(found, key=lambda each: each["rank"])

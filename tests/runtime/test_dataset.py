@@ -73,11 +73,21 @@ def test_many_scattered_indices() -> None:
     with running(environment([spec("look")], tasks=tasks)) as server:
         dataset = spec_of(server, variant="made", indices=indices, verify=False).train_dataset
         assert dataset["number"] == dataset["task_index"] == indices
-        assert server.paths().count("POST /made/task_range") == len(server.paths()) <= 25
+        assert server.paths().count("POST /made/task_range") == len(server.paths()) <= 60
         server.requests.clear()
         dataset = spec_of(server, variant="made", split="large", indices=[0, 1, 2, 4, 50, 100], verify=False)
         assert [row["number"] for row in dataset.rows] == [0, 1, 2, 4, 50, 100]
-        assert len(server.requests) == 4
+        assert server.paths() == ["POST /made/task_range"] * 4
+
+
+def test_indices_too_far_from_each_other_for_ranges(server: RunningServer) -> None:
+    """Each is asked for by itself, all at once."""
+    with pytest.raises(UsageError):
+        spec_of(server, indices=[0, 1000, 2000]).train_dataset  # noqa: B018
+    assert server.paths()[:3] == ["POST /echo/task"] * 3
+    server.requests.clear()
+    assert spec_of(server, indices=[42]).train_dataset["word"] == ["word42"]
+    assert server.paths() == ["POST /echo/task"]
 
 
 def test_a_run_of_indices_is_one_range(server: RunningServer) -> None:
@@ -93,7 +103,7 @@ def test_a_server_that_answers_with_other_ranges() -> None:
         serving_application(answering({"/echo/task_range": body})) as server,
         pytest.raises(ServerError, match="more tasks than it was asked for"),
     ):
-        spec_of(server, indices=[5]).train_dataset  # noqa: B018
+        spec_of(server, indices=[5, 7, 9]).train_dataset  # noqa: B018
 
 
 def test_nothing_is_asked_before_it_is_needed(server: RunningServer) -> None:
@@ -150,7 +160,7 @@ def test_without_metadata(server: RunningServer) -> None:
         ({"split": "dev"}, "no split dev. It has: test, train"),
         ({"variant": "kitchen"}, "no environment kitchen. It has: contest, dialogue, echo"),
         ({"indices": [3, 500]}, "has 100 tasks, so there is no task 500"),
-        ({"indices": [500]}, "has 100 tasks, so there is no task 500"),
+        ({"indices": [99, 100, 101]}, "has 100 tasks, so there is no task 100"),
     ],
 )
 def test_what_is_not_there(server: RunningServer, options: dict[str, Any], expected: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,8 @@ from orl_codegen.trl.dataset import RESERVED
 from orl_codegen.trl.rewards import last_reward
 from tests.environments.echo import Echo
 from tests.runtime import adapters
+from tests.support.applications import answering
+from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, dead_url, running, serving_application
 
 EMPTY = [{"role": "user", "content": ""}]
@@ -51,10 +56,54 @@ def test_all_tasks_and_another_split(server: RunningServer) -> None:
 
 
 def test_scattered_indices(server: RunningServer) -> None:
-    """In the order that was asked for, repeated where asked for twice, with one request each."""
+    """In the order that was asked for, repeated where asked for twice, with few requests for ranges."""
     dataset = spec_of(server, indices=[7, 3, 7, 99]).train_dataset
+    assert dataset["task_index"] == [7, 3, 7, 99]
     assert dataset["word"] == ["word7", "word3", "word7", "word99"]
-    assert server.paths() == ["POST /echo/task"] * 4
+    assert server.paths() == ["POST /echo/task_range"] * 2
+
+
+def test_many_scattered_indices() -> None:
+    """Small tasks between two that are wanted are fetched along with them; large ones are not."""
+    tasks = {
+        "train": [{"number": number} for number in range(20_000)],
+        "large": [{"number": number, "text": "x" * 20_000} for number in range(200)],
+    }
+    indices = random.Random(9).sample(range(20_000), 1000)
+    with running(environment([spec("look")], tasks=tasks)) as server:
+        dataset = spec_of(server, variant="made", indices=indices, verify=False).train_dataset
+        assert dataset["number"] == dataset["task_index"] == indices
+        assert server.paths().count("POST /made/task_range") == len(server.paths()) <= 60
+        server.requests.clear()
+        dataset = spec_of(server, variant="made", split="large", indices=[0, 1, 2, 4, 50, 100], verify=False)
+        assert [row["number"] for row in dataset.rows] == [0, 1, 2, 4, 50, 100]
+        assert server.paths() == ["POST /made/task_range"] * 4
+
+
+def test_indices_too_far_from_each_other_for_ranges(server: RunningServer) -> None:
+    """Each is asked for by itself, all at once."""
+    with pytest.raises(UsageError):
+        spec_of(server, indices=[0, 1000, 2000]).train_dataset  # noqa: B018
+    assert server.paths()[:3] == ["POST /echo/task"] * 3
+    server.requests.clear()
+    assert spec_of(server, indices=[42]).train_dataset["word"] == ["word42"]
+    assert server.paths() == ["POST /echo/task"]
+
+
+def test_a_run_of_indices_is_one_range(server: RunningServer) -> None:
+    """Up to the size of the first range, which shows how large the tasks are."""
+    assert spec_of(server, indices=range(20, 84)).train_dataset["task_index"] == list(range(20, 84))
+    assert server.paths() == ["POST /echo/task_range"]
+
+
+def test_a_server_that_answers_with_other_ranges() -> None:
+    """More tasks than were asked for cannot be told apart: an error, where taking the first would train on others."""
+    body = json.dumps({"tasks": [{"word": "a"}, {"word": "b"}]}).encode()
+    with (
+        serving_application(answering({"/echo/task_range": body})) as server,
+        pytest.raises(ServerError, match="more tasks than it was asked for"),
+    ):
+        spec_of(server, indices=[5, 7, 9]).train_dataset  # noqa: B018
 
 
 def test_nothing_is_asked_before_it_is_needed(server: RunningServer) -> None:
@@ -77,6 +126,7 @@ def test_a_server_without_the_range_route(server: RunningServer) -> None:
 
     with serving_application(older) as old:
         assert spec_of(old, num_tasks=5).train_dataset["word"] == [f"word{number}" for number in range(5)]
+        assert spec_of(old, indices=[7, 3, 7]).train_dataset["word"] == ["word7", "word3", "word7"]
         assert len(spec_of(old).train_dataset) == 100
 
 
@@ -110,6 +160,7 @@ def test_without_metadata(server: RunningServer) -> None:
         ({"split": "dev"}, "no split dev. It has: test, train"),
         ({"variant": "kitchen"}, "no environment kitchen. It has: contest, dialogue, echo"),
         ({"indices": [3, 500]}, "has 100 tasks, so there is no task 500"),
+        ({"indices": [99, 100, 101]}, "has 100 tasks, so there is no task 100"),
     ],
 )
 def test_what_is_not_there(server: RunningServer, options: dict[str, Any], expected: str) -> None:
@@ -168,7 +219,7 @@ def test_a_prompt_that_is_another_each_time(server: RunningServer) -> None:
     spec = spec_of(server, adapters.MoodyEcho, indices=[5], prompts="dataset")
     rollout = spec.environment_factory()
     rollout.reset(**spec.train_dataset[0])
-    with pytest.raises(PromptMismatch, match='prompts="session"'):
+    with pytest.raises(PromptMismatch, match=r'delete the folder that cache_dir= names.*prompts="session"'):
         rollout.echo(text="hello")
     with pytest.raises(PromptMismatch):
         last_reward(completions=[""], environments=[rollout])
@@ -219,6 +270,106 @@ def test_tasks_whose_prompt_cannot_be_fetched_are_left_out(
     assert "no sandbox for you" in caplog.text and "on_reset_failure" not in caplog.text
     with pytest.raises(SessionError, match=r"Check the server log\.$"):
         spec_of(server, adapters.MoodyEcho, indices=[1], **lenient).train_dataset  # noqa: B018
+
+
+@pytest.mark.parametrize(("progress", "lines"), [(None, 0), (False, 0), (True, 10)])
+def test_progress(server: RunningServer, capfd: pytest.CaptureFixture[str], progress: Any, lines: int) -> None:
+    """Where there is no terminal, as in a log, it is shown only if asked for: a line now and then."""
+    spec_of(server, num_tasks=20, prompts="dataset", progress=progress).train_dataset  # noqa: B018
+    shown = [line for line in capfd.readouterr().err.splitlines() if "Fetching" in line]
+    assert len(shown) == lines
+    assert shown[-1:] == ["Fetching prompts: 20 of 20"] * bool(lines)
+
+
+def test_prompts_that_are_kept(server: RunningServer, tmp_path: Path) -> None:
+    """With `cache_dir`, the next run opens no session for them, in files that nobody else can read; without, there is
+    no file."""
+    options: dict[str, Any] = {"num_tasks": 3, "prompts": "dataset", "api_key": "key-A1", "secrets": {"TOKEN": "pw-B2"}}
+    rows = spec_of(server, cache_dir=tmp_path / "kept", **options).rows
+    assert server.wait_for_sessions(0) == 0 and server.paths().count("POST /create") == 3
+    assert spec_of(server, cache_dir=tmp_path / "kept", **options).rows == rows
+    assert server.paths().count("POST /create") == 3
+    assert spec_of(server, cache_dir=tmp_path / "kept", **options | {"num_tasks": 2}).rows == rows[:2]
+    assert server.paths().count("POST /create") == 5, "other tasks"
+    files = list((tmp_path / "kept").iterdir())
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+    assert len(files) >= 2 and {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    text = "".join(file.name + file.read_text() for file in files)
+    assert "key-A1" not in text and "pw-B2" not in text
+
+
+def test_what_else_prompts_depend_on(server: RunningServer, tmp_path: Path) -> None:
+    """Another variant, split, server, contract or toolset has prompts of its own; a password is no part of it."""
+
+    class Renewed(adapters.Echo):
+        _environment = adapters.Echo._environment._replace(digest="sha256:1")
+
+    def sessions(adapter: Any = adapters.Echo, **options: Any) -> int:
+        server.requests.clear()
+        url = options.pop("base_url", server.url)
+        options = {"num_tasks": 1, "prompts": "dataset", "verify": False, "cache_dir": tmp_path} | options
+        OpenRewardSpec(adapter, base_url=url, **options).train_dataset  # noqa: B018
+        return server.paths().count("POST /create")
+
+    assert [sessions(), sessions()] == [1, 0]
+    assert sessions(base_url=server.url.replace("//", "//user:pw-C3@")) == 0
+    for different in (
+        {"variant": "slowecho"},
+        {"split": "test"},
+        {"base_url": server.url.replace("127.0.0.1", "localhost")},
+    ):
+        assert [sessions(**different), sessions(**different)] == [1, 0], different
+    assert [sessions(Renewed), sessions(Renewed)] == [1, 0]
+    assert [sessions(toolset="codex"), sessions(toolset="codex")] == [1, 0]
+    assert not any("pw-C3" in file.read_text() for file in tmp_path.iterdir())
+
+
+def test_images_are_made_of_kept_prompts(server: RunningServer, tmp_path: Path) -> None:
+    """What is kept is what the server said, so the arguments that rows are built with may change."""
+    options: dict[str, Any] = {"prompts": "dataset", "cache_dir": tmp_path}
+    pictures = spec_of(server, adapters.Gallery, images="pil", **options).train_dataset
+    text = spec_of(server, adapters.Gallery, include_metadata=False, **options).train_dataset
+    assert server.paths().count("POST /create") == 3
+    assert pictures[1]["images"][0].getpixel((0, 0)) == (255, 0, 0)
+    assert text["prompt"][1] == [{"role": "user", "content": "Look:\n[image: image/png]\nWhat do you see?"}]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda text: text[:-9], lambda text: text.replace(b"word1", b"word7"), lambda _: b"[]\n", lambda _: b"\xff"],
+)
+def test_a_kept_file_that_is_damaged(
+    server: RunningServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Any
+) -> None:
+    """It is not used, one line says so, and it is written anew."""
+    options: dict[str, Any] = {"num_tasks": 2, "prompts": "dataset", "cache_dir": tmp_path}
+    rows = spec_of(server, **options).rows
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_bytes(damage(file.read_bytes()))
+    assert spec_of(server, **options).rows == spec_of(server, **options).rows == rows
+    assert server.paths().count("POST /create") == 4
+    assert caplog.text.count(f"{file} is damaged or of another origin") == 1
+
+
+def test_prompts_that_could_not_be_fetched_are_not_kept(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run tries again: it would be without those tasks for good."""
+    from orl_codegen.ors import limits
+
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
+    options: dict[str, Any] = {"prompts": "dataset", "on_reset_failure": "unscored", "cache_dir": tmp_path}
+    for _ in range(2):
+        assert len(spec_of(server, adapters.MoodyEcho, indices=[0, 1], **options).rows) == 1
+    assert server.paths().count("POST /create") == 2 * (1 + limits.OPENINGS)
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_a_folder_that_cannot_be_used(server: RunningServer, tmp_path: Path) -> None:
+    """The message names the argument."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cache_dir=.*file cannot be used.*Pass a folder"):
+        spec_of(server, num_tasks=1, prompts="dataset", cache_dir=tmp_path / "file").train_dataset  # noqa: B018
 
 
 def test_several_environments_in_one_dataset(server: RunningServer) -> None:

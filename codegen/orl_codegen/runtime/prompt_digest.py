@@ -24,6 +24,7 @@ def check_prompt(messages: list[dict[str, Any]], digest: str) -> None:
     if digest_of(messages) != digest:
         raise PromptMismatch(
             "A session's prompt is not the one in the dataset: the environment does not give a task the same prompt "
-            'each time, or it has changed since. Use OpenRewardSpec(..., prompts="session"), which takes the prompt of '
-            "each session."
+            "each time, or it has changed since. If the prompt was kept by an earlier run, delete the folder that "
+            "cache_dir= names, so that it is fetched again. Otherwise use "
+            'OpenRewardSpec(..., prompts="session"), which takes the prompt of each session.'
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.errors import ServerError, UsageError, printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Malformed, Refused
+from orl_codegen.ors.failures import Failure, Late, Malformed, Refused
 from orl_codegen.ors.unicode import REPLACEMENT
 from orl_codegen.sessions.loop import event_loop
 
@@ -23,8 +23,20 @@ logger = logging.getLogger(__name__)
 
 JSON = dict[str, Any]
 Row = dict[str, Any]
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
-AT_ONCE = 64  # requests for single tasks
+AT_ONCE = 64  # requests
+
+SAMPLE = 64
+"""Tasks in the first range, which shows how large a task is, and whether the server answers ranges."""
+
+GAP_TASKS, GAP_BYTES = 128, 32 * 1024
+"""What may lie between two tasks of one range, and is fetched in vain: about what a request of its own costs a server
+that slices a list (7 µs a task against 0.7 ms a request, measured with openreward's)."""
+
+RANGE_TASKS, RANGE_BYTES = 512, 1024 * 1024
+"""The longest range. Servers may load its tasks one by one, and have to answer within `limits.ANSWER_WITHIN`."""
 
 # What TRL, a reward function or `reset` takes for something else than a column of metadata.
 RESERVED = frozenset(
@@ -86,19 +98,53 @@ class _Tasks:
             if refused.status not in (404, 405):
                 raise
             total = await self.total()
-            return await self.at(range(total if count is None else min(count, total)))
+            found_singly = await self._one_by_one(range(total if count is None else min(count, total)))
+            return list(found_singly.items())
         return list(enumerate(_objects(found.get("tasks"))))
 
-    async def at(self, indices: Iterable[int]) -> list[tuple[int, JSON]]:
-        """The tasks at some indices, all at once."""
-        free = asyncio.Semaphore(AT_ONCE)
+    async def at(self, indices: Sequence[int]) -> list[tuple[int, JSON]]:
+        """The tasks at some indices, many of them with few requests where the server has the route for ranges."""
+        wanted = sorted({*indices})
+        scattered = 2 * len(_ranges(wanted, GAP_TASKS, RANGE_TASKS)) > len(wanted)
+        found = await (self._one_by_one(wanted) if scattered else self._in_ranges(wanted))
+        return [(index, found[index]) for index in indices]
 
-        async def one(index: int) -> tuple[int, JSON]:
-            async with free:
-                found = await self._post("task", index=index)
-                return index, _objects([found.get("task")])[0]
+    async def _in_ranges(self, wanted: Sequence[int]) -> dict[int, JSON]:
+        """The tasks at ascending indices."""
+        try:
+            found = await self._range(max(_ranges(wanted, 0, SAMPLE), key=len))
+        except Refused as refused:
+            if refused.status not in (404, 405):
+                raise
+            return await self._one_by_one(wanted)
+        size = max(1, len(json.dumps([*found.values()])) // len(found))
+        gap, longest = min(GAP_TASKS, GAP_BYTES // size), max(1, min(RANGE_TASKS, RANGE_BYTES // size))
+        ranges = _ranges([index for index in wanted if index not in found], gap, longest)
+        for tasks in await _gathered(self._range, ranges):
+            found |= tasks
+        return found
 
-        return await asyncio.gather(*map(one, indices))
+    async def _range(self, indices: Sequence[int]) -> dict[int, JSON]:
+        """The tasks at ascending indices, from the range that holds them; those that it lacks are asked for singly, so
+        that the server says why."""
+        start, stop = indices[0], indices[-1] + 1
+        try:
+            tasks = _objects((await self._post("task_range", start=start, stop=stop)).get("tasks"))
+        except Late:
+            tasks = []
+        if len(tasks) > stop - start:
+            raise Malformed("the server answered with more tasks than it was asked for")
+        there = dict(enumerate(tasks, start))
+        found = {index: there[index] for index in indices if index in there}
+        return found | await self._one_by_one([index for index in indices if index not in there])
+
+    async def _one_by_one(self, indices: Sequence[int]) -> dict[int, JSON]:
+        """The tasks at some indices, with one request each."""
+
+        async def one(index: int) -> JSON:
+            return _objects([(await self._post("task", index=index)).get("task")])[0]
+
+        return dict(zip(indices, await _gathered(one, indices), strict=True))
 
     async def total(self) -> int:
         """How many tasks the split has."""
@@ -136,6 +182,28 @@ class _Tasks:
                 f"The split {printable(self._split)} has {total} tasks, so there is no task {outside[0]}."
             )
         return refused
+
+
+async def _gathered(question: Callable[[Asked], Awaitable[Answer]], things: Iterable[Asked]) -> list[Answer]:
+    """The answers to one question about several things, of which `AT_ONCE` are asked at the same time."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def answer(thing: Asked) -> Answer:
+        async with free:
+            return await question(thing)
+
+    return await asyncio.gather(*map(answer, things))
+
+
+def _ranges(indices: Iterable[int], gap: int, longest: int) -> list[list[int]]:
+    """Ascending indices in groups: within one, at most `gap` tasks lie between two, and `longest` from end to end."""
+    groups: list[list[int]] = []
+    for index in indices:
+        if groups and index - groups[-1][-1] - 1 <= gap and index - groups[-1][0] < longest:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
 
 
 def _objects(values: Any) -> list[JSON]:

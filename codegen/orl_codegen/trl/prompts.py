@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from orl_codegen.errors import SessionError
@@ -14,6 +13,7 @@ from orl_codegen.runtime.blocks import Images, decoded, rendered, text_of
 from orl_codegen.runtime.plan import Plan
 from orl_codegen.runtime.prompt_digest import digest_of
 from orl_codegen.sessions.loop import event_loop
+from orl_codegen.trl.progress import advancing
 
 logger = logging.getLogger(__name__)
 
@@ -22,21 +22,16 @@ JSON = dict[str, Any]
 AT_ONCE = 16  # sessions that are open at the same time while prompts are fetched
 
 
-def fetch(plan: Plan, indices: Sequence[int]) -> list[list[JSON] | None]:
+def fetch(plan: Plan, indices: Sequence[int], progress: bool | None = None) -> list[list[JSON] | None]:
     """The messages of each task, as the wire has them; None where the plan lets the training go on without the task.
 
-    Shows a progress bar on standard error.
+    Shows how far it is: on a terminal by default, always with `progress=True`, never with False.
 
     Raises:
         SessionError: A session could not be opened, or none of them.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Fetching prompts", total=len(indices))
-        return event_loop().run(_fetch(plan, indices, partial(progress.advance, task)))
+    with advancing("Fetching prompts", len(indices), progress) as advance:
+        return event_loop().run(_fetch(plan, indices, advance))
 
 
 async def _fetch(plan: Plan, indices: Sequence[int], advance: Callable[[], None]) -> list[list[JSON] | None]:

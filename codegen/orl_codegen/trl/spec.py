@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, get_args
@@ -54,6 +55,10 @@ class OpenRewardSpec(Generic[Adapter]):
             and with `prompts="dataset"` the task is left out of the dataset.
         call_timeout: Seconds that a tool call, or scoring a group, may take while the server still answers pings; by
             default an hour. A server that answers no pings is given up after a minute, whatever this says.
+        cache_dir: With `prompts="dataset"`, a folder that keeps the prompts for the next run, which then opens no
+            session to fetch them. The tasks are asked for in each run; one that has changed has its prompt fetched
+            again. Prompts that depend on anything else, such as the values of `secrets`, need a folder for each.
+        progress: Whether fetching prompts shows how far it is; by default only on a terminal.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -78,6 +83,8 @@ class OpenRewardSpec(Generic[Adapter]):
         drop_failed_rollouts: bool = False,
         on_reset_failure: OnResetFailure = "raise",
         call_timeout: float = limits.CALL_WITHIN,
+        cache_dir: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -93,6 +100,8 @@ class OpenRewardSpec(Generic[Adapter]):
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
         self._include_metadata = include_metadata
+        self._cache_dir = cache_dir
+        self._progress = progress
         environment = adapter._environment
         where = endpoint(
             environment.target,
@@ -128,6 +137,9 @@ class OpenRewardSpec(Generic[Adapter]):
             ServerError: The server could not be reached.
             SessionError: With `prompts="dataset"`, a session could not be opened; or none of them, with
                 `on_reset_failure="unscored"`.
+
+        The processes of one run on one machine fetch its tasks and prompts once. None has to wait for the others to
+        ask, so this may be used in some of them only.
         """
         from orl_codegen.trl.dataset import to_dataset
 
@@ -165,14 +177,15 @@ class OpenRewardSpec(Generic[Adapter]):
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of `train_dataset` before they are one: `combine` puts those of several specs together."""
-        from orl_codegen.trl import dataset, prompts
+        from orl_codegen.trl import dataset, prompts, sharing
 
         plan = self._plan
-        tasks = dataset.fetch_tasks(plan.endpoint, plan.split, self._num_tasks, self._indices)
+        answers = sharing.Answers(plan, self._cache_dir)
+        tasks = answers.tasks(self._num_tasks, self._indices)
         rows = dataset.task_rows(plan.split, tasks, self._include_metadata)
         if plan.prompts == "session":
             return rows
-        fetched = prompts.fetch(plan, [index for index, _ in tasks])
+        fetched = answers.prompts(tasks, self._progress)
         there = [(row, messages) for row, messages in zip(rows, fetched, strict=True) if messages is not None]
         columns = prompts.rows([messages for _, messages in there], plan.images)
         return [row | prompt for (row, _), prompt in zip(there, columns, strict=True)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import random
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from orl_codegen.trl.dataset import RESERVED
 from orl_codegen.trl.rewards import last_reward
 from tests.environments.echo import Echo
 from tests.runtime import adapters
+from tests.support import ranks
 from tests.support.applications import answering
 from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, dead_url, running, serving_application
@@ -279,6 +283,26 @@ def test_progress(server: RunningServer, capfd: pytest.CaptureFixture[str], prog
     shown = [line for line in capfd.readouterr().err.splitlines() if "Fetching" in line]
     assert len(shown) == lines
     assert shown[-1:] == ["Fetching prompts: 20 of 20"] * bool(lines)
+
+
+@pytest.mark.parametrize(("progress", "shown"), [(None, True), (False, False)])
+def test_progress_on_a_terminal(server: RunningServer, tmp_path: Path, progress: Any, shown: bool) -> None:
+    """There it is shown unless it is not wanted."""
+    ours, theirs = pty.openpty()
+    program = ranks.rows(server.url, "Echo", num_tasks=2, prompts="dataset", progress=progress)
+    environment = ranks.of_rank(0, 1, tmp_path) | {"TERM": "xterm"}
+    process = ranks.start(*program, environment=environment, errors=theirs)
+    assert len(ranks.results(process)[0]["rows"]) == 2
+    os.close(theirs)
+    assert ("Fetching prompts" in _read_to_the_end(ours)) == shown
+
+
+def _read_to_the_end(terminal: int) -> str:
+    text = b""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as file:
+        while piece := file.read(4096):
+            text += piece
+    return text.decode()
 
 
 def test_prompts_that_are_kept(server: RunningServer, tmp_path: Path) -> None:

@@ -30,14 +30,14 @@ done(rows=OpenRewardSpec(getattr(adapters, name), base_url=url, **options).rows)
 """
 
 
-def start(*arguments: str, environment: Mapping[str, str]) -> Any:
+def start(*arguments: str, environment: Mapping[str, str], errors: int = subprocess.PIPE) -> Any:
     """Python with these arguments."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}/codegen:{ROOT}", **environment},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         text=True,
     )
 

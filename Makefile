@@ -35,8 +35,11 @@ fidelity: $(DEV)  ## measure how much of what environments state reaches the mod
 	$(BIN)/python -m benchmarks.fidelity
 
 bench: $(DEV)  ## measure the speed, against TRL's own integration
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/overlap.py
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.overlap
+	$(BIN)/python -m benchmarks.raw
+	$(BIN)/python -m benchmarks.processes
+	$(BIN)/python -m benchmarks.generation
 
 clean:  ## remove the virtual environment and the caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -22,17 +22,25 @@ from tests.support.servers import RunningServer
 
 
 class Played:
-    """A step of a trainer: what its rollouts and its log hold, and how long the tools took."""
+    """A step of a trainer: what its rollouts and its log hold, and how long the resets and the tools took."""
 
     def __init__(self, trainer_class: Any, spec: Any, write: Write, folder: Path, **options: Any) -> None:
         self.completions: list[Any] = []
-        self.seconds = 0.0
+        self.resets = self.seconds = 0.0
 
         def reward(completions: list[Any], **columns: Any) -> list[float | None]:
             self.completions.extend(completions)
             return list(spec.reward_funcs(completions=completions, **columns))
 
         class Timed(trainer_class):  # type: ignore[misc]
+            def _generate_and_score_completions(trainer, inputs: Any) -> Any:
+                trainer.began = time.perf_counter()
+                return super()._generate_and_score_completions(inputs)
+
+            def _generate(trainer, *args: Any, **kwargs: Any) -> Any:
+                self.resets = time.perf_counter() - trainer.began
+                return super()._generate(*args, **kwargs)
+
             def _tool_call_loop(trainer, *args: Any, **kwargs: Any) -> Any:
                 began = time.perf_counter()
                 try:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orl_codegen.ors.outputs import CallRefused, Output
+    from orl_codegen.runtime.ahead import Ahead
     from orl_codegen.runtime.plan import Plan
     from orl_codegen.sessions.handle import SessionHandle
 
@@ -46,6 +47,7 @@ class RolloutAdapter:
     failure: str | None
 
     _environment: Environment
+    _ahead: Ahead | None = None
 
     def __init__(self, plan: Plan | None = None) -> None:
         from orl_codegen.sessions.loop import close_on_sigterm
@@ -95,14 +97,49 @@ class RolloutAdapter:
             self._close()
         with self._turns:
             self._begin()
-            task = self._plan.task(int(task_index), split) if task_spec is None else {"task_spec": dict(task_spec)}
+            task = self._task(task_index, split, task_spec)
             if prompt_digest is None:
-                self._session = self._plan.open(task)
+                self._session = self._take_ahead(task) or self._plan.open(task)
                 return self._first_prompt(self._session)
             self._session = self._plan.open(
                 task, messages=True, check_prompt=partial(check_prompt, digest=prompt_digest)
             )
             return None
+
+    def _open_ahead(
+        self,
+        /,
+        *,
+        task_index: int = 0,
+        split: str | None = None,
+        task_spec: Mapping[str, Any] | None = None,
+        prompt_digest: str | None = None,
+        **row: Any,
+    ) -> Ahead | None:
+        """Close the last session, and begin to open the one that `reset` will ask for with the same row.
+
+        Returns:
+            That session, to be closed by the caller in case `reset` is not called; None where `reset` will not wait.
+
+        Raises:
+            Exception: What `reset` will raise without opening a session.
+        """
+        from orl_codegen.runtime.ahead import Ahead
+
+        if prompt_digest is not None:
+            return None
+        self._raise_what_stops_training()
+        task = self._task(task_index, split, task_spec)
+        self._close()
+        self._ahead = Ahead(task, self._plan.open(task))
+        return self._ahead
+
+    def _take_ahead(self, task: dict[str, Any]) -> SessionHandle | None:
+        ahead, self._ahead = self._ahead, None
+        return None if ahead is None else ahead.take(task)
+
+    def _task(self, index: int, split: str | None, spec: Mapping[str, Any] | None) -> dict[str, Any]:
+        return self._plan.task(int(index), split) if spec is None else {"task_spec": dict(spec)}
 
     def _first_prompt(self, session: SessionHandle) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered

@@ -1,4 +1,8 @@
-"""TRL's `GRPOTrainer`, in which the tool calls that all rollouts make in a turn overlap.
+"""TRL's `GRPOTrainer`, in which the resets of a batch overlap, and the tool calls that all rollouts make in a turn.
+
+TRL resets the environments of a batch one after another. Where the prompt comes with the session, each `reset` of an
+adapter waits until its session is open. So before TRL's step begins, the sessions of the whole batch begin to open, and
+each `reset` then takes its own. An adapter whose prompt stands in the dataset waits for nothing, and is left alone.
 
 TRL's tool loop makes the calls of a turn one after another, over all rollouts. It looks up the tools of each rollout in
 a table, `_sync_tool_dicts`, and by the time it makes the first call of a turn, the calls of all rollouts stand in the
@@ -17,7 +21,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -25,6 +29,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.ahead import Ahead
 
 logger = logging.getLogger(__name__)
 
@@ -33,22 +38,74 @@ Message = Mapping[str, Any]
 
 AT_ONCE = 256  # rollouts of one process whose calls run at the same time
 
-SERIAL = "Tool calls do not overlap, and training goes on as with TRL's own GRPOTrainer: %s"
+SERIAL = "%s do not overlap, and training goes on as with TRL's own GRPOTrainer: %s"
 
 
 @functools.cache
 def overlapping_trainer() -> type[Any]:
-    """TRL's `GRPOTrainer` with overlapping tool calls. It takes the same arguments."""
+    """TRL's `GRPOTrainer` with overlapping resets and tool calls. It takes the same arguments."""
     import trl
 
-    if not hasattr(trl.GRPOTrainer, "_tool_call_loop"):
-        logger.warning(SERIAL, f"TRL {trl.__version__} has no _tool_call_loop.")
+    for what, seam in (("Tool calls", "_tool_call_loop"), ("Resets", "_generate_and_score_completions")):
+        if not hasattr(trl.GRPOTrainer, seam):
+            logger.warning(SERIAL, what, f"TRL {trl.__version__} has no {seam}.")
     members = {"__doc__": overlapping_trainer.__doc__, "__module__": "orl_codegen.trl"}
-    return type("GRPOTrainer", (OverlappingToolCalls, trl.GRPOTrainer), members)
+    return type("GRPOTrainer", (OverlappingResets, OverlappingToolCalls, trl.GRPOTrainer), members)
+
+
+class OverlappingResets:
+    """What is added to TRL's trainer for resets."""
+
+    environment_factories: Any
+    _environment_pool: Any
+    _multi_environment: bool
+    _opens_ahead = True
+
+    def _generate_and_score_completions(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        step: Callable[..., Any] = super()._generate_and_score_completions  # type: ignore[misc]
+        opened: list[Ahead] = []
+        try:
+            if self._opens_ahead and self._can_open_ahead(inputs):
+                self._open_ahead(inputs, opened)
+            outcome = step(inputs, *args, **kwargs)
+        finally:
+            for ahead in opened:
+                ahead.close()
+        if not all(ahead.taken for ahead in opened):
+            self._reset_in_turn("an adapter was not reset with the row that TRL had for it.")
+        return outcome
+
+    def _can_open_ahead(self, inputs: Any) -> bool:
+        if getattr(self, "environment_factories", ()) is None:
+            return False
+        pools, several = getattr(self, "_environment_pool", None), getattr(self, "_multi_environment", None)
+        if isinstance(inputs, list) and isinstance(pools, dict) and isinstance(several, bool):
+            return True
+        self._reset_in_turn("this version of TRL keeps its rows or its environments differently.")
+        return False
+
+    def _open_ahead(self, inputs: list[dict[str, Any]], opened: list[Ahead]) -> None:
+        with suppress(Exception):  # TRL gets the same one in the same place, and resets nothing that comes later
+            for environment, row in zip(self._environments_of(inputs), inputs, strict=True):
+                if isinstance(environment, RolloutAdapter) and (ahead := environment._open_ahead(**row)):
+                    opened.append(ahead)
+
+    def _environments_of(self, inputs: list[dict[str, Any]]) -> list[Any]:
+        """The environments that TRL will draw from its pools, which are filled up here as it would do itself."""
+        names = [row.get("environment") if self._multi_environment else None for row in inputs]
+        for name, count in Counter(names).items():
+            pool, factory = self._environment_pool[name], self.environment_factories[name]
+            pool.extend(factory() for _ in range(count - len(pool)))
+        drawn = {name: iter(self._environment_pool[name]) for name in names}
+        return [next(drawn[name]) for name in names]
+
+    def _reset_in_turn(self, reason: str) -> None:
+        self._opens_ahead = False
+        logger.warning(SERIAL, "Resets", reason)
 
 
 class OverlappingToolCalls:
-    """What is added to TRL's trainer."""
+    """What is added to TRL's trainer for tool calls."""
 
     _sync_tool_dicts: Any
     _overlaps = True
@@ -74,7 +131,9 @@ class OverlappingToolCalls:
         if isinstance(tables, list) and isinstance(completions, list) and len(tables) == len(completions):
             return OverlappingCalls(tables, completions)
         self._overlaps = False
-        logger.warning(SERIAL, "this version of TRL keeps its completions or its tables of tools differently.")
+        logger.warning(
+            SERIAL, "Tool calls", "this version of TRL keeps its completions or its tables of tools differently."
+        )
         return None
 
 
@@ -170,7 +229,7 @@ class OverlappingCalls:
         self._calls[rollout].clear()
         if self.expected:
             self.expected = False
-            logger.warning(SERIAL, "TRL made a call that its completions had not announced.")
+            logger.warning(SERIAL, "Tool calls", "TRL made a call that its completions had not announced.")
 
 
 class CallAhead:

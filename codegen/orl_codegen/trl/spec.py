@@ -16,6 +16,7 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.sessions.loop import close_on_sigterm
+from orl_codegen.sessions.slots import Slots
 from orl_codegen.trl.factory import Adapter, Factory
 from orl_codegen.trl.rewards import last_reward
 
@@ -54,6 +55,8 @@ class OpenRewardSpec(Generic[Adapter]):
             and with `prompts="dataset"` the task is left out of the dataset.
         call_timeout: Seconds that a tool call, or scoring a group, may take while the server still answers pings; by
             default an hour. A server that answers no pings is given up after a minute, whatever this says.
+        max_sessions: How many sessions this process may have on the server at a time, counting those that are being
+            created or closed; by default as many as there are rollouts. Further ones wait for their turn.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -78,6 +81,7 @@ class OpenRewardSpec(Generic[Adapter]):
         drop_failed_rollouts: bool = False,
         on_reset_failure: OnResetFailure = "raise",
         call_timeout: float = limits.CALL_WITHIN,
+        max_sessions: int | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -90,6 +94,10 @@ class OpenRewardSpec(Generic[Adapter]):
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
         if not 0 < call_timeout < math.inf:
             raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
+        if max_sessions is not None and not (type(max_sessions) is int and max_sessions > 0):
+            raise UsageError(
+                f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
+            )
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
         self._include_metadata = include_metadata
@@ -113,6 +121,7 @@ class OpenRewardSpec(Generic[Adapter]):
             drop_failed_rollouts=drop_failed_rollouts,
             on_reset_failure=on_reset_failure,
             call_within=call_timeout,
+            slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_sigterm()  # adapters may be made on other threads, which cannot arrange it
 

@@ -12,7 +12,7 @@
     ├── OutputError            the output folder cannot be written
     └── RolloutError           the run time could not go on
         ├── SessionError       a session could not be opened
-        ├── SessionsExhausted  `max_sessions` are open, and none of them can end
+        ├── SessionLimitError  `max_sessions` are open, and none of them ends
         ├── ToolError          the environment raised an exception in a tool
         ├── PromptMismatch     a session's prompt is not the one in the dataset
         └── SchemaDrift        the live tools no longer fit the adapter
@@ -72,8 +72,8 @@ class SessionError(RolloutError):
     """A session could not be opened, after the retries that were allowed."""
 
 
-class SessionsExhausted(RolloutError):
-    """`max_sessions` are open, and none of them ends before another one opens. Training cannot go on."""
+class SessionLimitError(RolloutError):
+    """`max_sessions` are open, and none of them ends before another one opens: training cannot go on."""
 
 
 class ToolError(RolloutError):

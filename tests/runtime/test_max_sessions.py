@@ -16,7 +16,7 @@ import trl
 from openreward.environments import Server
 
 from orl_codegen import OpenRewardSpec
-from orl_codegen.errors import SessionError, SessionsExhausted, UsageError
+from orl_codegen.errors import SessionError, SessionLimitError, UsageError
 from orl_codegen.ors import limits
 from orl_codegen.sessions.loop import close_sessions
 from orl_codegen.trl import GRPOTrainer
@@ -173,7 +173,7 @@ def test_prompts_that_wait_for_the_main_thread(watched: Watched) -> None:
     spec = watched.spec(1, num_tasks=2, prompts="dataset")
     rollout = spec.environment_factory()
     rollout.reset()
-    with pytest.raises(SessionsExhausted, match="max_sessions=1 "):
+    with pytest.raises(SessionLimitError, match="max_sessions=1 "):
         spec.train_dataset  # noqa: B018
 
 
@@ -214,7 +214,7 @@ def test_a_lock_step_that_cannot_go_on(
     spec = watched.spec(3, num_tasks=8, prompts=prompts, on_reset_failure=on_reset_failure)
     spec.train_dataset  # noqa: B018
     write = call("step", '{"number": 1}')
-    with pytest.raises(SessionsExhausted) as caught:
+    with pytest.raises(SessionLimitError) as caught:
         train(spec, lambda prompt: write, tmp_path, batch=16, trainer_class=trainer, max_tool_calling_iterations=1)
     message = str(caught.value)
     assert "max_sessions=3 " in message and "per_device_train_batch_size x steps_per_generation" in message
@@ -227,7 +227,7 @@ def test_how_long_it_takes_to_notice(watched: Watched, prompts: str) -> None:
     first, second = rollouts(watched.spec(1), 2)
     first.reset()
     began = time.monotonic()
-    with pytest.raises(SessionsExhausted):
+    with pytest.raises(SessionLimitError):
         if prompts == "dataset":
             in_background(second)
             second.step(number=1)
@@ -249,7 +249,7 @@ def test_two_specs_that_wait_for_each_other(watched: Watched) -> None:
     def use(rollout: Any) -> None:
         try:
             rollout.step(number=1)
-        except SessionsExhausted as error:
+        except SessionLimitError as error:
             errors.append(error)
 
     threads = [threading.Thread(target=use, args=(second,), name="orl-codegen-tools") for _, second in played]
@@ -276,7 +276,7 @@ def test_a_wait_that_is_too_long(watched: Watched, monkeypatch: pytest.MonkeyPat
     first, second = rollouts(watched.spec(1), 2)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(first.reset).result()
-        with pytest.raises(SessionsExhausted, match=r"none has become free for 0\.3 seconds"):
+        with pytest.raises(SessionLimitError, match=r"none has become free for 0\.3 seconds"):
             pool.submit(second.reset).result()
 
 

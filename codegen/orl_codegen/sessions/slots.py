@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from orl_codegen.errors import SessionsExhausted
+from orl_codegen.errors import SessionLimitError
 from orl_codegen.ors import limits
 
 LOOK_EVERY = 0.2  # seconds between two looks at whether anything can still move; it takes two to be sure
@@ -87,7 +87,7 @@ class Slots:
         """Wait until a slot is free, behind all that have asked before.
 
         Raises:
-            SessionsExhausted: None can become free, or none has within `limits.SLOT_WITHIN`.
+            SessionLimitError: None can become free, or none has within `limits.SLOT_WITHIN`.
         """
         self._begin_on(asyncio.get_running_loop())
         turn = self._queue[slot] = asyncio.get_running_loop().create_future()
@@ -139,15 +139,14 @@ class Slots:
             stood_still = stands_still
 
     def _give_up(self) -> None:
-        for slot, turn in list(self._queue.items()):
+        reason = "they are held by rollouts that go on only when this one does"
+        for slot, turn in self._queue.items():
             if slot.in_lockstep and not turn.done():
-                turn.set_exception(
-                    self._exhausted(slot, "they are held by rollouts that go on only when this one does")
-                )
+                turn.set_exception(self._exhausted(slot, reason))
 
-    def _exhausted(self, slot: Slot, reason: str) -> SessionsExhausted:
+    def _exhausted(self, slot: Slot, reason: str) -> SessionLimitError:
         playing = len(self._taken | self._queue.keys() | {slot})
-        return SessionsExhausted(
+        return SessionLimitError(
             f"No session of {slot.shown} could be opened: max_sessions={self.limit} are open, and {reason}. "
             f"{playing} rollouts are in play so far. Set max_sessions to at least the rollouts that a process plays at "
             "once: per_device_train_batch_size x steps_per_generation."

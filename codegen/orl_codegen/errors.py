@@ -12,6 +12,7 @@
     ├── OutputError            the output folder cannot be written
     └── RolloutError           the run time could not go on
         ├── SessionError       a session could not be opened
+        ├── SessionLimitError  `max_sessions` are open, and none of them ends
         ├── ToolError          the environment raised an exception in a tool
         ├── PromptMismatch     a session's prompt is not the one in the dataset
         └── SchemaDrift        the live tools no longer fit the adapter
@@ -69,6 +70,10 @@ class RolloutError(OrlCodegenError):
 
 class SessionError(RolloutError):
     """A session could not be opened, after the retries that were allowed."""
+
+
+class SessionLimitError(RolloutError):
+    """`max_sessions` are open, and none of them ends before another one opens: training cannot go on."""
 
 
 class ToolError(RolloutError):

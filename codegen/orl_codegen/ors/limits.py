@@ -19,6 +19,9 @@ sandboxes need up to nine minutes when many start at once."""
 CALL_WITHIN = 3600.0
 """A tool call, or scoring a group, as long as the server answers pings; `OpenRewardSpec(call_timeout=...)` sets it."""
 
+SLOT_WITHIN = 3600.0
+"""Until a session may open, where `OpenRewardSpec(max_sessions=...)` has others end first. As long as a call."""
+
 CLOSE_WITHIN = 60.0
 """Each of the two requests that end a session in the background."""
 

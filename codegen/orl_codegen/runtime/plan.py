@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from orl_codegen.ors import limits
@@ -12,6 +12,7 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.vocabulary import Environment
 from orl_codegen.sessions.handle import SessionHandle
+from orl_codegen.sessions.slots import Slots
 
 Prompts = Literal["session", "dataset"]
 OnResetFailure = Literal["raise", "unscored"]
@@ -38,6 +39,7 @@ class Plan:
         drop_failed_rollouts: Whether a failure takes away a reward that was seen before it.
         on_reset_failure: What happens where no session can be opened.
         call_within: Seconds that a call may take while the server answers pings.
+        slots: How many sessions may be on the server at a time.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
 
@@ -51,6 +53,7 @@ class Plan:
     drop_failed_rollouts: bool = False
     on_reset_failure: OnResetFailure = "raise"
     call_within: float = limits.CALL_WITHIN
+    slots: Slots = field(default_factory=Slots)
     keep_for_group: bool = False
 
     def task(self, index: int, split: str | None = None) -> dict[str, Any]:
@@ -74,6 +77,7 @@ class Plan:
         return SessionHandle(
             self.endpoint,
             task,
+            slots=self.slots,
             toolset=self.toolset,
             messages=messages,
             call_within=self.call_within,

@@ -16,6 +16,7 @@ from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, SessionO
 from orl_codegen.ors.outputs import NotOffered, Output
 from orl_codegen.ors.session import CLOSED, Session
 from orl_codegen.sessions.loop import event_loop
+from orl_codegen.sessions.slots import Slot, Slots
 
 T = TypeVar("T")
 JSON = dict[str, Any]
@@ -28,6 +29,7 @@ class SessionHandle:
     Args:
         endpoint: The environment.
         task: `{"split": ..., "index": ...}` or `{"task_spec": ...}`.
+        slots: Of which it needs one while it is on the server.
         toolset: The built-in toolset to open it with.
         messages: Ask for the prompt as messages, not as blocks.
         call_within: Seconds that a call may take while the server answers pings.
@@ -45,6 +47,7 @@ class SessionHandle:
         endpoint: Endpoint,
         task: Mapping[str, Any],
         *,
+        slots: Slots,
         toolset: str | None = None,
         messages: bool = False,
         call_within: float = limits.CALL_WITHIN,
@@ -56,6 +59,7 @@ class SessionHandle:
         self._messages, self._call_within, self._advice = messages, call_within, advice
         self._learn_tools, self._check_prompt = learn_tools, check_prompt
         self._offered: frozenset[str] | None = None
+        self._slots, self._slot = slots, Slot(endpoint.shown())
         self._pid = os.getpid()
         self._session: Session | None = None
         self._opener: asyncio.Task[Any] | None = None
@@ -69,9 +73,10 @@ class SessionHandle:
         """Wait until the session is open and set up, and return its prompt: blocks, or messages if asked for.
 
         Raises:
-            RolloutError: It could not be opened, or a check failed.
+            RolloutError: It could not be opened, a check failed, or no slot can become free for it.
         """
-        return self._outcome(self.opening)
+        with self._slot.used():
+            return self._outcome(self.opening)
 
     def call(self, name: str, input: JSON) -> Output:
         """Call a tool.
@@ -110,7 +115,8 @@ class SessionHandle:
     def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         if self._pid != os.getpid():
             raise SessionError("This session belongs to the process that opened it. Call reset() in this one first.")
-        return self._outcome(self._loop.submit(self._in_session(work)))
+        with self._slot.used():
+            return self._outcome(self._loop.submit(self._in_session(work)))
 
     def _outcome(self, future: Future[T]) -> T:
         try:
@@ -145,10 +151,14 @@ class SessionHandle:
         self._opener = asyncio.current_task()
         self._loop.opened.add(self)
         try:
-            return await self._opened()
+            await self._slots.take(self._slot)
+            prompt = await self._opened()
         except Exception:
+            self._slots.give_back(self._slot)
             self._loop.opened.discard(self)
             raise
+        self._slot.at_rest = True
+        return prompt
 
     async def _opened(self) -> list[JSON]:
         """The prompt of the first session that opens, of up to `limits.OPENINGS`."""
@@ -197,10 +207,12 @@ class SessionHandle:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        self._slot.at_rest = False
         if self._opener is not None:
             self._opener.cancel()  # without effect once the session is open
         if self._session is not None:
             await self._session.close(limits.CLOSE_WITHIN)
+        self._slots.give_back(self._slot)
         self._loop.opened.discard(self)
 
 

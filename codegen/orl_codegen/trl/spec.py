@@ -17,6 +17,7 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.sessions.loop import close_on_sigterm
+from orl_codegen.sessions.slots import Slots
 from orl_codegen.trl.factory import Adapter, Factory
 from orl_codegen.trl.rewards import last_reward
 
@@ -59,6 +60,8 @@ class OpenRewardSpec(Generic[Adapter]):
             session to fetch them. The tasks are asked for in each run; one that has changed has its prompt fetched
             again. Prompts that depend on anything else, such as the values of `secrets`, need a folder for each.
         progress: Whether fetching prompts shows how far it is; by default only on a terminal.
+        max_sessions: How many sessions this process may have on the server at a time, counting those that are being
+            created or closed; by default as many as there are rollouts. Further ones wait for their turn.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -85,6 +88,7 @@ class OpenRewardSpec(Generic[Adapter]):
         call_timeout: float = limits.CALL_WITHIN,
         cache_dir: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
+        max_sessions: int | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -97,6 +101,10 @@ class OpenRewardSpec(Generic[Adapter]):
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
         if not 0 < call_timeout < math.inf:
             raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
+        if max_sessions is not None and not (type(max_sessions) is int and max_sessions > 0):
+            raise UsageError(
+                f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
+            )
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
         self._include_metadata = include_metadata
@@ -122,6 +130,7 @@ class OpenRewardSpec(Generic[Adapter]):
             drop_failed_rollouts=drop_failed_rollouts,
             on_reset_failure=on_reset_failure,
             call_within=call_timeout,
+            slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_sigterm()  # adapters may be made on other threads, which cannot arrange it
 

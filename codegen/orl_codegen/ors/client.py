@@ -11,8 +11,8 @@ import datetime
 import email.utils
 import json
 import re
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 JSON = dict[str, Any]
+T = TypeVar("T")
 
 
 class Client:
@@ -69,6 +70,7 @@ class Client:
         within: float,
         size: int = limits.ANSWER_BYTES,
         sends: int | None = None,
+        waits: bool = True,
     ) -> bytes:
         """The bytes that a path answers. Sent again where that may help, so it must do no harm when it is sent twice.
 
@@ -80,7 +82,7 @@ class Client:
             async with self._exchange(method, path, body) as response:
                 return await _whole(response, size)
 
-        return await retried(once, within=within, again=self._passing(sends or self.sends))
+        return await self._retried(once, within, self._passing(sends or self.sends), waits=waits)
 
     async def stream(
         self,
@@ -112,7 +114,7 @@ class Client:
                 return made < limits.RESUMES and passing(failure)
             return made < self.sends and (never_sent(failure) or (repeatable and passing(failure)))
 
-        text = await retried(once, within=within, again=again)
+        text = await self._retried(once, within, again)
         if not self.sid and operation.task_id:
             self._adopt(operation.task_id)
         return self._parsed(text) if text else None
@@ -145,7 +147,7 @@ class Client:
                 if not (refused.status == 400 and "already exists" in refused.message):
                     raise
 
-        await retried(once, within=within, again=self._passing(self.sends))
+        await self._retried(once, within, self._passing(self.sends))
 
     async def _is_there(self) -> bool:
         try:
@@ -156,15 +158,29 @@ class Client:
 
     async def ping(self) -> None:
         """Tell the server that the session is still wanted."""
-        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1)
+        # Not kept back by a 429 of another request: the server gives up sessions that it does not hear from.
+        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1, waits=False)
 
     async def delete(self, within: float) -> None:
         """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
         if self.sid is not None:
             for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
+                # Not kept back by a 429 of another request: this gives back what the server is short of, and at the end
+                # of the process there is no time to wait.
                 with contextlib.suppress(Failure):
-                    await self.send("POST", path, within=within)
+                    await self.send("POST", path, within=within, waits=False)
             self.sid = None
+
+    async def _retried(
+        self,
+        once: Callable[[], Awaitable[T]],
+        within: float,
+        again: Callable[[Failure, int], bool],
+        *,
+        waits: bool = True,
+    ) -> T:
+        back_off = self._pool.back_off(self.endpoint.url)
+        return await retried(once, within=within, again=again, back_off=back_off, waits=waits)
 
     def _passing(self, sends: int) -> Callable[[Failure, int], bool]:
         return lambda failure, made: made < sends and passing(failure)

@@ -306,7 +306,7 @@ def test_a_429_keeps_all_requests_to_its_host_back(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_429_without_a_time_keeps_requests_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For as long as the pauses between attempts are anyway."""
+    """For the first pause that a request makes."""
     monkeypatch.setattr(limits, "FIRST_PAUSE", 0.8)
     monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.8)
     limited = Limited()

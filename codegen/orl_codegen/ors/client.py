@@ -11,8 +11,8 @@ import datetime
 import email.utils
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
 
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 JSON = dict[str, Any]
-T = TypeVar("T")
 
 
 class Client:
@@ -48,6 +47,7 @@ class Client:
         self.endpoint = endpoint
         self.sends = sends
         self._pool = pool
+        self._back_off = pool.back_off(endpoint.url)
         self.sid: str | None = None
         self.created = False
 
@@ -82,7 +82,9 @@ class Client:
             async with self._exchange(method, path, body) as response:
                 return await _whole(response, size)
 
-        return await self._retried(once, within, self._passing(sends or self.sends), waits=waits)
+        return await retried(
+            once, within=within, again=self._passing(sends or self.sends), back_off=self._back_off, waits=waits
+        )
 
     async def stream(
         self,
@@ -114,7 +116,7 @@ class Client:
                 return made < limits.RESUMES and passing(failure)
             return made < self.sends and (never_sent(failure) or (repeatable and passing(failure)))
 
-        text = await self._retried(once, within, again)
+        text = await retried(once, within=within, again=again, back_off=self._back_off)
         if not self.sid and operation.task_id:
             self._adopt(operation.task_id)
         return self._parsed(text) if text else None
@@ -147,7 +149,7 @@ class Client:
                 if not (refused.status == 400 and "already exists" in refused.message):
                     raise
 
-        await self._retried(once, within, self._passing(self.sends))
+        await retried(once, within=within, again=self._passing(self.sends), back_off=self._back_off)
 
     async def _is_there(self) -> bool:
         try:
@@ -170,17 +172,6 @@ class Client:
                 with contextlib.suppress(Failure):
                     await self.send("POST", path, within=within, waits=False)
             self.sid = None
-
-    async def _retried(
-        self,
-        once: Callable[[], Awaitable[T]],
-        within: float,
-        again: Callable[[Failure, int], bool],
-        *,
-        waits: bool = True,
-    ) -> T:
-        back_off = self._pool.back_off(self.endpoint.url)
-        return await retried(once, within=within, again=again, back_off=back_off, waits=waits)
 
     def _passing(self, sends: int) -> Callable[[Failure, int], bool]:
         return lambda failure, made: made < sends and passing(failure)

@@ -23,8 +23,12 @@ class BackOff:
         self._until = 0.0
         self._refused: Refused | None = None
 
-    def begin(self, refused: Refused, pause: float) -> None:
-        """Keep other requests back for a pause, of `limits.LONGEST_BACK_OFF` at the most."""
+    def begin(self, refused: Refused) -> None:
+        """Keep other requests back for as long as the server asks for, or for the first pause where it does not say.
+
+        The pauses of a request that is refused again and again grow longer, which is no reason to stop all others.
+        """
+        pause = limits.FIRST_PAUSE if refused.retry_after is None else refused.retry_after
         until = asyncio.get_running_loop().time() + min(pause, limits.LONGEST_BACK_OFF)
         if until > self._until:
             self._until, self._refused = until, refused
@@ -84,7 +88,7 @@ async def retried(
             made = 1 if loop.time() - began >= limits.LASTING else made + 1
             pause = _pause(failure, made)
             if isinstance(failure, Refused) and failure.status == 429:
-                back_off.begin(failure, pause)
+                back_off.begin(failure)
                 pause = spread(pause)
             allowed = asks_to_wait(failure) or again(failure, made)
             if not allowed or loop.time() + pause >= deadline:

@@ -246,6 +246,108 @@ def test_waiting_has_an_end() -> None:
         assert time.monotonic() - began < 4
 
 
+class Limited:
+    """A server whose first answer to a question is 429; it notes when each request of a path came, in seconds after
+    that.
+
+    Args:
+        retry_after: What it asks for, if anything.
+    """
+
+    def __init__(self, retry_after: bytes | None = None) -> None:
+        self.came: dict[str, list[float]] = {}
+        self._headers = [] if retry_after is None else [(b"retry-after", retry_after)]
+        self._began = 0.0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer as an ASGI application."""
+        if scope["type"] != "http":
+            return
+        first = not self.came
+        self._began = time.monotonic() if first else self._began
+        self.came.setdefault(scope["path"], []).append(time.monotonic() - self._began)
+        await begin(send, 429 if first else 200, *(self._headers if first else []))
+        await body(send, '{"detail": "slow down"}')
+
+
+def after_a_429(url: str, work: Callable[[Callable[[], Client]], Awaitable[Any]], within: float = 5.0) -> Any:
+    """Have a request answered with 429, and then do something with other clients of the same pool."""
+
+    async def run() -> Any:
+        async with Pool() as pool:
+            clients = lambda to=url: Client(endpoint(to, "scribe"), pool)  # noqa: E731
+            refused = asyncio.ensure_future(clients().get("/first", within=within))
+            await asyncio.wait([refused], timeout=0.3)
+            try:
+                return await work(clients)
+            finally:
+                await asyncio.gather(refused, return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_a_429_keeps_all_requests_to_its_host_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not find out one by one, and do not come back all at once; other hosts are asked as before."""
+    monkeypatch.setattr(limits, "SPREAD", 0.5)
+    limited, other = Limited(b"1"), Limited()
+    with serving_application(limited) as server, serving_application(other) as elsewhere:
+        other.came["/"] = []  # so that it answers the first question, too
+
+        async def ask(clients: Any) -> Any:
+            began = time.monotonic()
+            await clients(elsewhere.url).get("/other", within=5)
+            assert time.monotonic() - began < 0.3
+            return await asyncio.gather(*(clients().get("/later", within=5) for _ in range(20)))
+
+        assert len(after_a_429(server.url, ask)) == 20
+    assert len(limited.came["/first"]) == 2
+    assert len(limited.came["/later"]) == 20 and min(limited.came["/later"]) > 0.9
+    assert max(limited.came["/later"]) - min(limited.came["/later"]) > 0.05
+
+
+def test_a_429_without_a_time_keeps_requests_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the first pause that a request makes."""
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.8)
+    monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.8)
+    limited = Limited()
+    with serving_application(limited) as server:
+        after_a_429(server.url, lambda clients: clients().get("/later", within=5))
+    assert limited.came["/later"][0] > 0.7
+
+
+def test_pings_and_the_end_of_sessions_are_not_kept_back() -> None:
+    """Otherwise the server would give the sessions up, and the sandboxes would not be given back."""
+    limited = Limited(b"1")
+    with serving_application(limited) as server:
+
+        async def ping_and_delete(clients: Any) -> None:
+            client = clients()
+            client.sid, client.created = "s1", True
+            await client.ping()
+            await client.delete(1.0)
+
+        after_a_429(server.url, ping_and_delete)
+    assert max(limited.came[path][0] for path in ("/ping", "/delete", "/delete_session")) < 0.9
+
+
+def test_a_hostile_pause_stops_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has no time for it fails at once, with the reason; who has asks again after `LONGEST_BACK_OFF`."""
+    monkeypatch.setattr(limits, "LONGEST_BACK_OFF", 1.5)
+    limited = Limited(b"3600")
+    with serving_application(limited) as server:
+
+        async def ask(clients: Any) -> Any:
+            began = time.monotonic()
+            with pytest.raises(Refused, match="HTTP 429: slow down"):
+                await clients().get("/hasty", within=0.5)
+            assert time.monotonic() - began < 0.3
+            return await clients().get("/patient", within=5)
+
+        assert after_a_429(server.url, ask) == {"detail": "slow down"}
+    assert "/hasty" not in limited.came
+    assert 1.4 < limited.came["/patient"][0] < 3.0
+
+
 async def trickle(send: Any, count: int) -> None:
     """Never silent, and never done."""
     await begin(send)

@@ -47,6 +47,7 @@ class Client:
         self.endpoint = endpoint
         self.sends = sends
         self._pool = pool
+        self._back_off = pool.back_off(endpoint.url)
         self.sid: str | None = None
         self.created = False
 
@@ -69,6 +70,7 @@ class Client:
         within: float,
         size: int = limits.ANSWER_BYTES,
         sends: int | None = None,
+        waits: bool = True,
     ) -> bytes:
         """The bytes that a path answers. Sent again where that may help, so it must do no harm when it is sent twice.
 
@@ -80,7 +82,9 @@ class Client:
             async with self._exchange(method, path, body) as response:
                 return await _whole(response, size)
 
-        return await retried(once, within=within, again=self._passing(sends or self.sends))
+        return await retried(
+            once, within=within, again=self._passing(sends or self.sends), back_off=self._back_off, waits=waits
+        )
 
     async def stream(
         self,
@@ -112,7 +116,7 @@ class Client:
                 return made < limits.RESUMES and passing(failure)
             return made < self.sends and (never_sent(failure) or (repeatable and passing(failure)))
 
-        text = await retried(once, within=within, again=again)
+        text = await retried(once, within=within, again=again, back_off=self._back_off)
         if not self.sid and operation.task_id:
             self._adopt(operation.task_id)
         return self._parsed(text) if text else None
@@ -145,7 +149,7 @@ class Client:
                 if not (refused.status == 400 and "already exists" in refused.message):
                     raise
 
-        await retried(once, within=within, again=self._passing(self.sends))
+        await retried(once, within=within, again=self._passing(self.sends), back_off=self._back_off)
 
     async def _is_there(self) -> bool:
         try:
@@ -156,14 +160,17 @@ class Client:
 
     async def ping(self) -> None:
         """Tell the server that the session is still wanted."""
-        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1)
+        # Not kept back by a 429 of another request: the server gives up sessions that it does not hear from.
+        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1, waits=False)
 
     async def delete(self, within: float) -> None:
         """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
         if self.sid is not None:
             for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
+                # Not kept back by a 429 of another request: this gives back what the server is short of, and at the end
+                # of the process there is no time to wait.
                 with contextlib.suppress(Failure):
-                    await self.send("POST", path, within=within)
+                    await self.send("POST", path, within=within, waits=False)
             self.sid = None
 
     def _passing(self, sends: int) -> Callable[[Failure, int], bool]:

@@ -60,6 +60,13 @@ OPENINGS = 3
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 """Between two attempts, doubled each time, unless the server asks for another pause (`Retry-After`)."""
 
+LONGEST_BACK_OFF = 60.0
+"""How long one answer of 429 keeps all other requests to its host back. Only the request that was answered so waits as
+long as the server asks for: one answer, perhaps of a proxy, does not stop a whole run for an hour."""
+
+SPREAD = 0.25
+"""How much longer than that a request waits at the most, as a share, so that not all of them come back at once."""
+
 ANSWER_BYTES = 32 * 1024 * 1024
 """One answer, or everything that a call streams, after decompression."""
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from orl_codegen.ors import limits
+from orl_codegen.ors.retrying import BackOff
 
 if TYPE_CHECKING:
     import aiohttp
@@ -28,6 +29,11 @@ class Pool:
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
+        self._back_offs: dict[str, BackOff] = {}
+
+    def back_off(self, url: str) -> BackOff:
+        """What the requests to the host of a URL have in common while it has too many of them."""
+        return self._back_offs.setdefault(urlsplit(url).netloc.rpartition("@")[2].lower(), BackOff())
 
     def request(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> _RequestContextManager:
         """A request, as aiohttp's context manager of the response. Waiting for it is bounded by the caller."""

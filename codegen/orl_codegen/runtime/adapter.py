@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FINISHED = "The episode has finished: this call was not carried out."
 FAILED = "The environment has failed and takes no more calls."
+SCORED = "The rollout has been scored, and its session closed: this call was not carried out."
 UNAVAILABLE = "The environment is not available."
 
 
@@ -27,7 +28,8 @@ class RolloutAdapter:
     """One rollout in an environment. TRL takes each public method of a subclass for a tool: there are no others here.
 
     A call is answered here, and leaves no trace in `rewards`, `metadata` and `last_output`, where its arguments do not
-    fit, where the task does not offer the tool, and after the end of the episode or of the session.
+    fit, where the task does not offer the tool, after the end of the episode or of the session, and once the rollout
+    has been scored.
 
     Attributes:
         reward: The last reward that was not null, or None.
@@ -166,6 +168,8 @@ class RolloutAdapter:
                 return FINISHED
             if self.failure is not None:
                 return FAILED
+            if self._scored:
+                return SCORED
             session = self._session
             if session is None:
                 raise RolloutError("No session is open. Call reset() before a tool.")
@@ -177,6 +181,8 @@ class RolloutAdapter:
                 self._note(str(error), None, None)
                 raise
             except SessionError as error:
+                if self._scored:
+                    return SCORED  # the call was under way; the rollout itself has not failed
                 self._raise_what_stops_training()
                 self.failure = str(error)
                 session.close_soon()
@@ -197,6 +203,7 @@ class RolloutAdapter:
         self.last_output = ""
         self.failure = None
         self._message_taken = False
+        self._scored = False
 
     def _record(self, output: Output) -> ToolResult:
         from orl_codegen.runtime.blocks import rendered
@@ -232,8 +239,9 @@ class RolloutAdapter:
 
     def _awaits_message(self) -> bool:
         """Whether the terminal tool has yet to be given the model's last message."""
-        over = self.finished or self._message_taken or self.failure is not None or self._session is None
-        return self._environment.terminal_tool is not None and not over
+        if self.finished or self._message_taken or self._scored or self.failure is not None or self._session is None:
+            return False
+        return self._environment.terminal_tool is not None
 
     def _take_message(self, text: str) -> None:
         """End the rollout with the model's last message. Where the terminal tool raises an exception, it has given no
@@ -262,6 +270,12 @@ class RolloutAdapter:
     def _release(self) -> None:
         """Close the session, whose episode is over, unless a group is still to be scored in it."""
         if self._session is not None and not self._plan.keep_for_group:
+            self._session.close_soon()
+
+    def _close_scored(self) -> None:
+        """Close the session of a rollout that has been scored, in the background. What it has earned stays readable."""
+        self._scored = True
+        if self._session is not None:
             self._session.close_soon()
 
     def _stops_training(self, error: BaseException) -> bool:

@@ -76,7 +76,7 @@ class GroupReward:
             session.close_soon()
             for rollout in rollouts:
                 if rollout is not None:
-                    rollout._close()
+                    rollout._close_scored()
 
 
 def transcript(completion: Any) -> list[JSON]:

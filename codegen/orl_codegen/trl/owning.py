@@ -71,7 +71,7 @@ class _Owning(RolloutAdapter):
         """The reward of the rollout that has just ended, or None where it has none, or not yet."""
         self._raise_what_stops_training()
         if not self._awaits_message():
-            self._close()
+            self._close_scored()
             return self._score()
         self._left.append(self._handed_over())
         return None
@@ -80,7 +80,7 @@ class _Owning(RolloutAdapter):
         """This rollout, with its session, as an adapter that does not own its reward."""
         rollout = self._adapter.__new__(self._adapter)
         vars(rollout).update(vars(self))
-        self._session = None
+        self._session, self._scored = None, True
         return rollout
 
     def _marked(self, prompt: ToolResult | None) -> ToolResult:

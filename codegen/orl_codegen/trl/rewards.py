@@ -26,13 +26,16 @@ def last_reward(
     `completions` there is no message, and that tool is not called. None also stands for a rollout whose adapter gives
     its reward itself (see `owning.py`), and for environments of others.
 
+    The sessions of scored rollouts are closed in the background, so that none is held through the optimizer step.
+
     Raises:
         PromptMismatch, SchemaDrift, SessionError: Went wrong while the model wrote, where TRL would not let it through.
     """
     ours = settled(completions, environments, prompts)
     if log_metric is not None and any(ours):
         _report([rollout for rollout in ours if rollout is not None], log_metric)
-    rewards = [None if rollout is None or hasattr(rollout, "get_reward") else rollout._score() for rollout in ours]
+    rewards = [None if rollout is None or _owns_reward(rollout) else rollout._score() for rollout in ours]
+    _close_scored([rollout for rollout in ours if rollout is not None])
     return rewards or [None] * len(completions)
 
 
@@ -70,6 +73,22 @@ def _hand_over_messages(rollouts: Sequence[RolloutAdapter | None], completions: 
     if waiting:
         with ThreadPoolExecutor(min(AT_ONCE, len(waiting))) as pool:
             list(pool.map(lambda pair: pair[0]._take_message(pair[1]), waiting))
+
+
+def _owns_reward(rollout: RolloutAdapter) -> bool:
+    return hasattr(rollout, "get_reward")
+
+
+def _close_scored(rollouts: Sequence[RolloutAdapter]) -> None:
+    """Close the sessions that nobody is going to use any more.
+
+    Group scoring closes those that it uses itself, whether it comes before or after. A rollout that owns its reward may
+    still call tools for it, and one that was scored without its message may still be given that.
+    """
+    for rollout in rollouts:
+        wanted = rollout._plan.keep_for_group or _owns_reward(rollout) or rollout._awaits_message()
+        if not wanted:
+            rollout._close_scored()
 
 
 def _report(rollouts: Sequence[RolloutAdapter], log_metric: Callable[[str, float], None]) -> None:

@@ -43,6 +43,10 @@ class Server:
     client: Client
     timeout: float
 
+    def of(self, variant: str) -> Server:
+        """The same connection, for one of the environments on the server."""
+        return replace(self, endpoint=replace(self.endpoint, variant=variant))
+
     async def get(self, route: str) -> Any:
         """The JSON that a route of the environment answers."""
         return await self.request("GET", self.endpoint.path(route))

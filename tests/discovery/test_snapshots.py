@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from openreward.environments import Server
 
 from orl_codegen.errors import ServerError
 from orl_codegen.generator.discovery.answers import Answers
@@ -151,23 +152,42 @@ class Interrupted(Exception):
     """What a display fails with."""
 
 
+@pytest.mark.parametrize("when", [3, 8])
 @pytest.mark.parametrize("how", ["error", "cancelled"])
-def test_no_session_outlives_a_discovery_that_is_broken_off(how: str) -> None:
-    """Ctrl-C cancels the discovery, and a bug breaks it off: either way, the sessions that are open are deleted."""
-    tasks = {"train": [{"index": index} for index in range(40)]}
+def test_no_session_outlives_a_discovery_that_is_broken_off(how: str, when: int) -> None:
+    """Ctrl-C cancels the discovery, and a bug breaks it off: what is open, or being closed, is deleted."""
+    open_then: list[int] = []
+
+    class Staggered(environment(SHARED, tasks={"train": [{"index": index} for index in range(10)]})):  # type: ignore[misc]
+        def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
+            time.sleep(0.05 * task_spec["index"])
+            super().__init__(task_spec, secrets)
 
     class Breaking(Silent):
         def probed(self, done: int, total: int) -> None:
-            if done == 3 and how == "error":
-                raise Interrupted
-            if done == 3:
+            if done == when:
+                open_then.append(len(server.live_sessions))
+                if how == "error":
+                    raise Interrupted
                 os.kill(os.getpid(), signal.SIGINT)
 
-    with running(environment(SHARED, tasks=tasks), latency=0.02) as server:
+    application = Server([Staggered])
+    with serving_application(slow_to_delete(application.app), latency=0.02) as server:
+        server.server = application
         with pytest.raises(Interrupted if how == "error" else KeyboardInterrupt):
-            take_snapshot(parse_target(server.url), Options(probe="all", concurrency=16), Breaking())
-        assert most_sessions(server) > 3
-        assert server.live_sessions == []
+            take_snapshot(parse_target(server.url), Options(probe="all", concurrency=10), Breaking())
+        assert open_then[0] > 0 and server.live_sessions == []
+
+
+def slow_to_delete(otherwise: Application) -> Application:
+    """An application that takes its time before it ends a session, so that some are just being closed at any time."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("path") == "/delete":
+            await asyncio.sleep(0.1)
+        await otherwise(scope, receive, send)
+
+    return application
 
 
 ABOUT = ("/made/tools", "/made/splits", "/made/num_tasks")
@@ -178,8 +198,6 @@ ABOUT = ("/made/tools", "/made/splits", "/made/num_tasks")
 )
 def test_what_concerns_no_task_is_asked_at_once(variant: str | None, at_once: tuple[str, ...]) -> None:
     """The server names its environment, then three questions go out together; all four, if --variant has that name."""
-    from openreward.environments import Server
-
     with serving_application(answering_together(at_once, Server([environment(SHARED)]).app)) as server:
         assert snapshot(server, variant=variant, timeout=5.0).probed == (0,)
 
@@ -231,8 +249,6 @@ def test_a_task_that_cannot_be_opened_is_an_error_unless_partial_is_allowed() ->
 def test_keys_that_are_missing_on_the_wire_are_no_trouble() -> None:
     """Servers of other implementations leave keys out or add some; the snapshot keeps each spec as it came."""
     bare = {"tools": [{"name": "bare"}, {"name": "rich", "output_schema": {}, "input_schema": None}, {"name": "bare"}]}
-    from openreward.environments import Server
-
     app = answering(
         {"/made/tools": json.dumps(bare).encode(), "/made/splits": b'["train"]', "/made/task_tools": 404},
         Server([environment(SHARED)]).app,

@@ -111,12 +111,16 @@ class Server:
 
 
 async def _even_if_cancelled(session: Session) -> None:
+    """Close a session. However often whoever waits is cancelled, it waits to the end, which has a limit."""
     closing = asyncio.ensure_future(session.close(limits.EXIT_WITHIN))
-    try:
-        await asyncio.shield(closing)
-    except asyncio.CancelledError:
-        await asyncio.wait({closing})
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while not closing.done():
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 class RefusedRequest(ServerError):

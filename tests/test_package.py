@@ -62,8 +62,8 @@ def test_help_and_readme_state_the_default_of_an_option(field: Field[Any]) -> No
     if isinstance(field.default, bool):
         assert in_readme.startswith("off") is not field.default
         assert in_help in ([], [f"{'' if field.default else 'no-'}{option.opts[0].removeprefix('--')}"])
-    elif isinstance(field.default, str | float):
-        assert {in_readme, *in_help} == {f"{field.default:g}" if isinstance(field.default, float) else field.default}
+    elif isinstance(field.default, str | int | float):
+        assert {in_readme, *in_help} == {field.default if isinstance(field.default, str) else f"{field.default:g}"}
     else:
         assert in_help in ([], ["OPENREWARD_API_KEY"])
 

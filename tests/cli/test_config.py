@@ -106,6 +106,8 @@ def test_paths_start_at_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
         ('outptu = "x"', "[tool.orl-codegen] has the unknown key `outptu`. Did you mean `output`?"),
         ('zzz = "x"', "has the unknown key `zzz`. Known keys: accept, allow-partial,"),
         ("timeout = true", "[tool.orl-codegen]: `timeout` must be a number."),
+        ("concurrency = 1.5", "`concurrency` must be a whole number."),
+        ("concurrency = 0", "[tool.orl-codegen]: --concurrency must be a whole number from 1 to 256."),
         ("task-tools = 1", "`task-tools` must be true or false."),
         ("output = []", "`output` must be text."),
         ('environments = ["Owner/Name"]', "[[tool.orl-codegen.environments]] number 1 must be a table."),

@@ -12,7 +12,7 @@ from openreward.environments import Server
 
 from orl_codegen.errors import ServerError, TargetError, UsageError
 from orl_codegen.generator.discovery import answers
-from orl_codegen.generator.options import MAX_PROBES, Options, parse_probe
+from orl_codegen.generator.options import MAX_CONCURRENCY, MAX_PROBES, Options, parse_probe
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, parse_target, slug_of, words_of
 from tests.support.applications import answering, hanging, respond
 from tests.support.discovery import take_snapshot
@@ -135,12 +135,31 @@ def test_variants_splits_and_tasks_that_are_not_there() -> None:
         assert server.live_sessions == []
 
 
+def test_a_server_that_counts_beyond_all_reason() -> None:
+    """`--probe all` opens no more tasks than --probe can name, whatever number the server answers."""
+    counts = {"/made/num_tasks": b'{"num_tasks": 1000000000000}'}
+    with serving_application(answering(counts, made())) as server:
+        assert failure(server.url, probe="all") == (
+            "The split train has 1000000000000 tasks, and at most 100000 can be opened. Name some of them with --probe "
+            "0-99."
+        )
+        assert "POST /create" not in server.paths()
+
+
+@pytest.mark.parametrize("number", [0, -1, MAX_CONCURRENCY + 1])
+def test_a_concurrency_that_cannot_be_meant(number: int) -> None:
+    """--concurrency is at least one, and no more than a server and this process can bear."""
+    with pytest.raises(UsageError, match=f"--concurrency must be a whole number from 1 to {MAX_CONCURRENCY}"):
+        Options(concurrency=number)
+
+
 def test_a_variant_never_leads_elsewhere() -> None:
     """A server cannot send the requests to another path by what it calls its environments."""
     for name in ("..", "a/b", "a?b"):
         with serving_application(answering({"/list_environments": json.dumps([name]).encode()})) as server:
             assert "has a name that no path can spell" in failure(server.url)
-            assert server.paths() == ["GET /list_environments"]
+            assert "has a name that no path can spell" in failure(server.url, variant=name)
+            assert set(server.paths()) == {"GET /list_environments"}
 
 
 def test_redirects_are_not_followed() -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
+import os
+import signal
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from openreward.environments import Server
 
 from orl_codegen.errors import ServerError
+from orl_codegen.generator.discovery.answers import Answers
+from orl_codegen.generator.discovery.discovery import Silent
 from orl_codegen.generator.options import Options, parse_probe
 from orl_codegen.generator.snapshot import Snapshot, dump, load
 from orl_codegen.generator.target import parse_target
 from tests.support.applications import answering
 from tests.support.discovery import take_snapshot
 from tests.support.environments import environment, spec
-from tests.support.servers import RunningServer, running, serving_application
+from tests.support.servers import Application, RunningServer, running, serving_application
 
 SHARED = [spec("zeta", q={"type": "string"}), spec("alpha")]
 OVEN = spec("oven", heat={"type": "integer"})
@@ -101,13 +109,120 @@ def test_the_progress_counts_the_tasks() -> None:
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_many_probes_overlap_but_not_all_of_them() -> None:
-    """Forty tasks at 20 ms a request take a fraction of their sum, with at most eight sessions open at a time."""
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_many_probes_overlap_but_not_all_of_them(concurrency: int) -> None:
+    """Forty tasks at 20 ms a request: as many sessions as --concurrency says are open at a time, and no more."""
     tasks = {"train": [{"index": index} for index in range(40)]}
     with running(environment(SHARED, tasks=tasks), latency=0.02) as server:
-        snapshot(server, probe="all")
+        snapshot(server, probe="all", concurrency=concurrency)
+    assert min(2, concurrency) <= most_sessions(server) <= concurrency
+
+
+def most_sessions(server: RunningServer) -> int:
+    """How many sessions were open at a time."""
     steps = [{"POST /create": 1, "POST /delete": -1}.get(path, 0) for path in server.paths()]
-    assert 2 <= max(itertools.accumulate(steps)) <= 8
+    return max(itertools.accumulate(steps))
+
+
+def test_a_snapshot_is_the_same_in_whatever_order_its_tasks_answer() -> None:
+    """One task after the other, or all at once with later tasks answering first: the same bytes, and the same error."""
+
+    class Uneven(environment(SHARED, tasks=SIX, task_tools=OFFERED)):  # type: ignore[misc]
+        def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
+            time.sleep(0.05 * (6 - task_spec["index"]))
+            if task_spec["index"] in (3, 5):
+                raise RuntimeError("no GPU")
+            super().__init__(task_spec, secrets)
+
+    with running(Uneven) as server:
+        taken = [snapshot(server, probe="all", allow_partial=True, concurrency=number) for number in (1, 2, 6)]
+        for number in (1, 2, 6):
+            with pytest.raises(ServerError, match=r"^Task 3 of the split train could not be opened.*no GPU"):
+                snapshot(server, probe="all", concurrency=number)
+        assert server.wait_for_sessions(0) == 0
+    assert len({dump(one) for one in taken}) == 1
+    assert {tool.spec["name"]: tool.tasks for tool in taken[0].task_tools} == {"grill": (4,), "oven": (0, 1, 2, 4)}
+
+
+SIX = {"train": [{"index": index} for index in range(6)]}
+OFFERED = {0: [OVEN], 1: [OVEN], 2: [OVEN], 3: [GRILL], 4: [GRILL, OVEN]}
+
+
+class Interrupted(Exception):
+    """What a display fails with."""
+
+
+@pytest.mark.parametrize("when", [3, 8])
+@pytest.mark.parametrize("how", ["error", "cancelled"])
+def test_no_session_outlives_a_discovery_that_is_broken_off(how: str, when: int) -> None:
+    """Ctrl-C cancels the discovery, and a bug breaks it off: what is open, or being closed, is deleted."""
+    open_then: list[int] = []
+
+    class Staggered(environment(SHARED, tasks={"train": [{"index": index} for index in range(10)]})):  # type: ignore[misc]
+        def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
+            time.sleep(0.05 * task_spec["index"])
+            super().__init__(task_spec, secrets)
+
+    class Breaking(Silent):
+        def probed(self, done: int, total: int) -> None:
+            if done == when:
+                open_then.append(len(server.live_sessions))
+                if how == "error":
+                    raise Interrupted
+                os.kill(os.getpid(), signal.SIGINT)
+
+    application = Server([Staggered])
+    with serving_application(slow_to_delete(application.app), latency=0.02) as server:
+        server.server = application
+        with pytest.raises(Interrupted if how == "error" else KeyboardInterrupt):
+            take_snapshot(parse_target(server.url), Options(probe="all", concurrency=10), Breaking())
+        assert open_then[0] > 0 and server.live_sessions == []
+
+
+def slow_to_delete(otherwise: Application) -> Application:
+    """An application that takes its time before it ends a session, so that some are just being closed at any time."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("path") == "/delete":
+            await asyncio.sleep(0.1)
+        await otherwise(scope, receive, send)
+
+    return application
+
+
+ABOUT = ("/made/tools", "/made/splits", "/made/num_tasks")
+
+
+@pytest.mark.parametrize(
+    ("variant", "at_once"), [(None, ABOUT), ("MADE", ABOUT), ("made", ("/list_environments", *ABOUT))]
+)
+def test_what_concerns_no_task_is_asked_at_once(variant: str | None, at_once: tuple[str, ...]) -> None:
+    """The server names its environment, then three questions go out together; all four, if --variant has that name."""
+    with serving_application(answering_together(at_once, Server([environment(SHARED)]).app)) as server:
+        assert snapshot(server, variant=variant, timeout=5.0).probed == (0,)
+
+
+def answering_together(paths: tuple[str, ...], otherwise: Application) -> Application:
+    """An application that answers none of the paths before all of them have been asked for."""
+    missing, complete = set(paths), asyncio.Event()
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        missing.discard(scope.get("path", ""))
+        if not missing:
+            complete.set()
+        if scope.get("path") in paths:
+            await complete.wait()
+        await otherwise(scope, receive, send)
+
+    return application
+
+
+def test_tools_that_tasks_share_are_read_once() -> None:
+    """Answers in the same bytes cost the time and the memory of one, however many tasks give them."""
+    seen = Answers("The answer")
+    same, other = (json.dumps({"tools": [tool]}).encode() for tool in (OVEN, GRILL))
+    assert seen.parse(same) is seen.parse(same)
+    assert [list(seen.parse(body).specs.values()) for body in (same, other)] == [[OVEN], [GRILL]]
 
 
 def test_a_task_that_cannot_be_opened_is_an_error_unless_partial_is_allowed() -> None:
@@ -134,8 +249,6 @@ def test_a_task_that_cannot_be_opened_is_an_error_unless_partial_is_allowed() ->
 def test_keys_that_are_missing_on_the_wire_are_no_trouble() -> None:
     """Servers of other implementations leave keys out or add some; the snapshot keeps each spec as it came."""
     bare = {"tools": [{"name": "bare"}, {"name": "rich", "output_schema": {}, "input_schema": None}, {"name": "bare"}]}
-    from openreward.environments import Server
-
     app = answering(
         {"/made/tools": json.dumps(bare).encode(), "/made/splits": b'["train"]', "/made/task_tools": 404},
         Server([environment(SHARED)]).app,

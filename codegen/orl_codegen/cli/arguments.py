@@ -69,6 +69,9 @@ _ASKING = [
         help="Whether to collect the tools of single tasks." + _default("task_tools"),
     ),
     click.option("--probe", metavar="first|all|0,5,10-20", help="Tasks to open for that." + _default("probe")),
+    click.option(
+        "--concurrency", type=int, metavar="N", help="How many tasks are open at a time." + _default("concurrency")
+    ),
     click.option("--toolset", metavar="NAME", help="Built-in toolset to open the sessions with."),
     click.option(
         "--secret",

@@ -32,6 +32,7 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "variant": str,
     "task-tools": bool,
     "probe": str,
+    "concurrency": int,
     "toolset": str,
     "secrets": dict,
     "api-key-env": str,
@@ -131,7 +132,7 @@ def _check(table: Any, known: Mapping[str, type | tuple[type, ...]], where: str)
             hint = f"Did you mean `{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}."
             raise ConfigError(f"{where} has the unknown key `{printable(key)}`. {hint}")
         if not isinstance(value, known[key]) or (isinstance(value, bool) and known[key] is not bool):
-            wanted = {str: "text", bool: "true or false", dict: "a table", list: "a list"}
+            wanted = {str: "text", bool: "true or false", int: "a whole number", dict: "a table", list: "a list"}
             kind = known[key]
             raise ConfigError(
                 f"{where}: `{key}` must be {wanted.get(kind, 'a number') if isinstance(kind, type) else 'a number'}."

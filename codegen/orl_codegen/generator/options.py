@@ -17,6 +17,7 @@ from orl_codegen.generator.contract.naming import BUILTINS, KEYWORDS, MODULE_NAM
 from orl_codegen.generator.target import Target, slug_of, words_of
 
 MAX_PROBES = 100_000
+MAX_CONCURRENCY = 256
 A_DAY = 86_400
 
 Probe = Literal["first", "all"] | tuple[int, ...]
@@ -36,6 +37,7 @@ class Options:
         variant: The environment on a server with several; by default the server's first.
         task_tools: Whether to collect task tools.
         probe: The tasks to open for that.
+        concurrency: How many of them are open at the same time.
         toolset: A built-in toolset of the platform to open the sessions with.
         secrets: For each key, the environment variable that holds the secret; never the secret itself.
         api_key_env: The environment variable that holds the API key.
@@ -52,6 +54,7 @@ class Options:
     variant: str | None = None
     task_tools: bool = True
     probe: Probe = "first"
+    concurrency: int = 32
     toolset: str | None = None
     secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     api_key_env: str | None = None
@@ -76,6 +79,8 @@ class Options:
             )
         if not 0 < self.timeout <= A_DAY:
             raise UsageError(f"--timeout must be more than 0 seconds, and at most a day ({A_DAY}).")
+        if not 1 <= self.concurrency <= MAX_CONCURRENCY:
+            raise UsageError(f"--concurrency must be a whole number from 1 to {MAX_CONCURRENCY}.")
         if self.templates is not None and not self.templates.is_dir():
             raise UsageError(
                 f"--templates {printable(self.templates)} is not a folder. Name the folder with your templates."

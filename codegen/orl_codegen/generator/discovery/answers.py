@@ -6,8 +6,12 @@ the JSON itself. A server may send anything: what has no single meaning is refus
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from orl_codegen.errors import ServerError, printable
@@ -73,6 +77,42 @@ def _depth(value: Any) -> int:
             for child in (node.values() if isinstance(node, dict) else node)
         ]
     return depth
+
+
+@dataclass(frozen=True)
+class ToolsAnswer:
+    """A `/tools` or `/task_tools` answer.
+
+    Attributes:
+        json: The answer itself.
+        source: Where it came from, in errors.
+    """
+
+    json: Any
+    source: str
+
+    @functools.cached_property
+    def specs(self) -> Mapping[str, dict[str, Any]]:
+        """Its specs, verbatim, each under its canonical text. Raises as `tool_specs` does."""
+        return {canonical(spec): spec for spec in tool_specs(self.json, self.source)}
+
+
+class Answers:
+    """The answers of a route that is asked in many sessions.
+
+    Most tasks offer the same tools in the same bytes, which are read and kept once.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._read: dict[bytes, ToolsAnswer] = {}
+
+    def parse(self, body: bytes) -> ToolsAnswer:
+        """As the function `parse`."""
+        digest = hashlib.sha256(body).digest()
+        if digest not in self._read:
+            self._read[digest] = ToolsAnswer(parse(body, self._source), self._source)
+        return self._read[digest]
 
 
 def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:

@@ -43,6 +43,10 @@ class Server:
     client: Client
     timeout: float
 
+    def of(self, variant: str) -> Server:
+        """The same connection, for one of the environments on the server."""
+        return replace(self, endpoint=replace(self.endpoint, variant=variant))
+
     async def get(self, route: str) -> Any:
         """The JSON that a route of the environment answers."""
         return await self.request("GET", self.endpoint.path(route))
@@ -107,12 +111,16 @@ class Server:
 
 
 async def _even_if_cancelled(session: Session) -> None:
+    """Close a session. However often whoever waits is cancelled, it waits to the end, which has a limit."""
     closing = asyncio.ensure_future(session.close(limits.EXIT_WITHIN))
-    try:
-        await asyncio.shield(closing)
-    except asyncio.CancelledError:
-        await asyncio.wait({closing})
-        raise
+    cancelled: asyncio.CancelledError | None = None
+    while not closing.done():
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 class RefusedRequest(ServerError):

@@ -1,28 +1,25 @@
 """Ask a server for its tools: `discover` turns a target into a snapshot.
 
-Shared tools come with one request. Task tools are only seen in a session, so the tasks to probe are opened side by
-side, a bounded number at a time, asked for their tools, and closed again on every way out.
+What concerns no task is asked for at once. Task tools are only seen in a session (see `probing`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
-from orl_codegen.errors import OrlCodegenError, ServerError, printable
+from orl_codegen.errors import ServerError, printable
 from orl_codegen.generator.discovery import answers
+from orl_codegen.generator.discovery.answers import ToolsAnswer
 from orl_codegen.generator.discovery.connection import RefusedRequest, Server, connected, served
-from orl_codegen.generator.options import Options
+from orl_codegen.generator.discovery.probing import probe
+from orl_codegen.generator.options import MAX_PROBES, Options
 from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.generator.target import Target
-from orl_codegen.ors.failures import Failure, Late, Refused
-from orl_codegen.ors.session import Session
-from orl_codegen.schema.json_values import canonical
 
-CONCURRENT_PROBES = 8
 LISTED = 20
 
 
@@ -56,54 +53,84 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         UsageError: An environment variable that should hold a key or a secret is not set.
     """
     async with served(target, options) as (target, url), connected(target, url, options) as server:
-        variant = await _variant(server, options.variant, progress)
-        server = replace(server, endpoint=replace(server.endpoint, variant=variant))
-        tools, splits = await asyncio.gather(server.get("tools"), server.get("splits"))
-        known_splits = answers.splits(splits, server.source("splits"))
+        server, (tools, splits, *count) = await _asked(server, options, progress)
+        shared = ToolsAnswer(_received(tools), server.source("tools"))
+        known_splits = answers.splits(_received(splits), server.source("splits"))
         _check_split(server, known_splits, options.split)
-        indices = await _indices(server, options) if options.task_tools else ()
+        indices = _indices(server, _received(*count), options) if count else ()
         probed = await _probe(server, indices, options, progress)
-    shared = answers.tool_specs(tools, server.source("tools"))
     # A session's toolset may bring a terminal tool of its own.
-    described = probed[min(probed)] if options.toolset and probed else tools
+    described = probed[min(probed)] if options.toolset and probed else shared
     snapshot = Snapshot(
         target=target.record,
-        variant=variant,
+        variant=server.endpoint.variant,
         split=options.split,
         splits=tuple(known_splits),
         toolset=options.toolset,
         probed=tuple(sorted(probed)),
         unprobed=tuple(index for index in indices if index not in probed),
-        tools=tuple(sorted(shared, key=lambda spec: (spec["name"], canonical(spec)))),
-        task_tools=_task_tools(server, shared, probed),
-        terminal_tool=answers.terminal_tool(described, server.source("tools")),
-        supports_score_group=isinstance(tools, dict) and tools.get("supports_score_group") is True,
+        tools=tuple(spec for _, spec in sorted(shared.specs.items(), key=lambda entry: (entry[1]["name"], entry[0]))),
+        task_tools=_task_tools(shared, probed),
+        terminal_tool=answers.terminal_tool(described.json, server.source("tools")),
+        supports_score_group=isinstance(shared.json, dict) and shared.json.get("supports_score_group") is True,
     )
     _refuse_nothing(server, snapshot)
     _refuse_secrets(server, snapshot)
     return snapshot
 
 
-async def _variant(server: Server, wanted: str | None, progress: Progress) -> str:
-    """The name that the server's paths spell an environment with."""
-    listed: Any
-    try:
-        listed = await server.request("GET", "/list_environments")
-    except RefusedRequest as refused:
-        if refused.status != 404 or not wanted:
-            raise
+async def _asked(server: Server, options: Options, progress: Progress) -> tuple[Server, list[Any]]:
+    """The environment, and what it answers to the questions about it: each an answer, or the error it failed with.
+
+    The server spells its name. Where --variant does so, too, everything is asked at once; else the name comes first.
+    """
+    wanted = options.variant
+    early = _questions(server.of(wanted), options) if wanted and _is_spellable(wanted) else ()
+    listed, *answered = await _at_once(server.request("GET", "/list_environments"), *early)
+    server = server.of(_variant(server, listed, wanted, progress))
+    if not early or server.endpoint.variant != wanted:
+        answered = await _at_once(*_questions(server, options))
+    return server, answered
+
+
+def _questions(server: Server, options: Options) -> tuple[Coroutine[Any, Any, Any], ...]:
+    """The shared tools, the splits, and how many tasks there are, where that matters."""
+    always = server.get("tools"), server.get("splits")
+    return (*always, server.post("num_tasks", {"split": options.split})) if options.task_tools else always
+
+
+async def _at_once(*questions: Coroutine[Any, Any, Any]) -> list[Any]:
+    """What each question ends with. Who looks at them in order raises the same error in whatever order they arrived."""
+    return await asyncio.gather(*questions, return_exceptions=True)
+
+
+def _received(answer: Any) -> Any:
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+def _variant(server: Server, listed: Any, wanted: str | None, progress: Progress) -> str:
+    """The name that the server's paths spell an environment with, from what `/list_environments` ended with."""
+    if isinstance(listed, RefusedRequest) and listed.status == 404 and wanted:
         listed = [wanted]  # not every implementation of the standard lists them
+    listed = _received(listed)
     if not isinstance(listed, list) or not listed or not all(isinstance(name, str) for name in listed):
         raise ServerError(f"{server.source('list_environments')} lists no environments. Is this an ORS server?")
     shown = ", ".join(printable(name, 60) for name in listed[:LISTED])
     found: list[str] = [name for name in listed if name.lower() == (wanted or listed[0]).lower()]
     if not found:
         raise ServerError(f"The server has no variant {printable(wanted)}. It has: {shown}. Choose one with --variant.")
-    if not re.fullmatch(r"[\w.~-]+", found[0]) or set(found[0]) == {"."}:
+    if not _is_spellable(found[0]):
         raise ServerError(f"The server's environment {printable(found[0])} has a name that no path can spell.")
     if wanted is None and len(listed) > 1:
         progress.say(f"The server has several environments ({shown}); took {found[0]}, its first. See --variant.")
     return found[0]
+
+
+def _is_spellable(name: str) -> bool:
+    """Whether a path can hold a name as one segment that leads nowhere else."""
+    return bool(re.fullmatch(r"[\w.~-]+", name)) and set(name) != {"."}
 
 
 def _check_split(server: Server, splits: list[dict[str, Any]], wanted: str) -> None:
@@ -113,9 +140,8 @@ def _check_split(server: Server, splits: list[dict[str, Any]], wanted: str) -> N
         raise ServerError(f"{server.shown} has no split {printable(wanted)}. It has: {shown}. Choose one with --split.")
 
 
-async def _indices(server: Server, options: Options) -> tuple[int, ...]:
+def _indices(server: Server, answer: Any, options: Options) -> tuple[int, ...]:
     """The tasks to open, checked against how many there are."""
-    answer = await server.post("num_tasks", {"split": options.split})
     count = answer.get("num_tasks") if isinstance(answer, dict) else None
     if type(count) is not int or count < 0:
         raise ServerError(f"{server.source('num_tasks')} holds no number of tasks.")
@@ -128,7 +154,7 @@ async def _indices(server: Server, options: Options) -> tuple[int, ...]:
     if options.probe == "first":
         return (0,)
     if options.probe == "all":
-        return tuple(range(count))
+        return tuple(range(_countable(count, split)))
     if options.probe[-1] >= count:
         raise ServerError(
             f"{split} has {count} tasks, 0 to {count - 1}, and --probe asks for task {options.probe[-1]}. Leave it out."
@@ -136,77 +162,37 @@ async def _indices(server: Server, options: Options) -> tuple[int, ...]:
     return options.probe
 
 
+def _countable(count: int, split: str) -> int:
+    if count > MAX_PROBES:
+        raise ServerError(
+            f"{split} has {count} tasks, and at most {MAX_PROBES} can be opened. Name some of them with --probe 0-99."
+        )
+    return count
+
+
 async def _probe(
     server: Server, indices: tuple[int, ...], options: Options, progress: Progress
-) -> dict[int, dict[str, Any]]:
-    """What `/task_tools` answers in a session of each task; tasks that failed are left out, where that is allowed."""
-    found: dict[int, dict[str, Any]] = {}
-    failures: dict[int, ServerError] = {}
-    places = asyncio.Semaphore(CONCURRENT_PROBES)
-
-    async def probe(index: int) -> None:
-        async with places:
-            if failures and not options.allow_partial:
-                return
-            try:
-                found[index] = await _ask(server, index, options)
-            except ServerError as error:
-                failures[index] = error
-        progress.probed(len(found) + len(failures), len(indices))
-
-    progress.probed(0, len(indices))
-    await asyncio.gather(*map(probe, indices))
-    if failures and not (options.allow_partial and found):
-        raise failures[min(failures)]
-    for _, failure in sorted(failures.items()):
+) -> Mapping[int, ToolsAnswer]:
+    """The tools of each task; tasks that failed are left out, where that is allowed."""
+    probed = await probe(server, indices, options, progress.probed)
+    failures = list(probed.failures.values())
+    if failures and not (options.allow_partial and probed.found):
+        raise failures[0]
+    for failure in failures:
         progress.say(str(failure))
-    return found
+    return probed.found
 
 
-async def _ask(server: Server, index: int, options: Options) -> dict[str, Any]:
-    """Open one task, ask for its tools, close it."""
-    try:
-        async with server.session(options.split, index, options.toolset) as session:
-            answer = answers.parse(await _tools_in(session), server.source("task_tools"))
-    except OrlCodegenError as error:
-        raise ServerError(_unprobed(index, options, str(error))) from None
-    except Late:
-        late = f"it took longer than {options.timeout:g} seconds (--timeout)"
-        raise ServerError(_unprobed(index, options, late)) from None
-    except Failure as failure:
-        raise ServerError(_unprobed(index, options, str(failure))) from None
-    answers.tool_specs(answer, server.source("task_tools"))
-    return dict(answer) if isinstance(answer, dict) else {"tools": answer}
-
-
-async def _tools_in(session: Session) -> bytes:
-    try:
-        return await session.read("task_tools")
-    except Refused as refused:
-        if refused.status != 404:
-            raise
-    return await session.read("tools")  # servers older than task tools
-
-
-def _unprobed(index: int, options: Options, reason: str) -> str:
-    return (
-        f"Task {index} of the split {printable(options.split)} could not be opened to see its tools: "
-        f"{reason.rstrip('.')}. If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with "
-        "--allow-partial, or probe others with --probe."
-    )
-
-
-def _task_tools(server: Server, shared: Sequence[Mapping[str, Any]], probed: Mapping[int, Any]) -> tuple[TaskTool, ...]:
+def _task_tools(shared: ToolsAnswer, probed: Mapping[int, ToolsAnswer]) -> tuple[TaskTool, ...]:
     """Every spec that is not shared, with the tasks that offer it."""
-    known = {canonical(spec) for spec in shared}
-    found: dict[str, TaskTool] = {}
-    for index, answer in sorted(probed.items()):
-        for spec in answers.tool_specs(answer, server.source("task_tools")):
-            text = canonical(spec)
-            if text not in known:
-                tool = found.get(text, TaskTool(spec, ()))
-                found[text] = TaskTool(tool.spec, (*tool.tasks, index))
-    return tuple(sorted(found.values(), key=lambda tool: (tool.spec["name"], canonical(tool.spec))))
+    specs: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, list[int]] = defaultdict(list)
+    for index, answer in probed.items():
+        for text in answer.specs.keys() - shared.specs.keys():
+            specs.setdefault(text, answer.specs[text])
+            tasks[text].append(index)
+    found = sorted(specs.items(), key=lambda entry: (entry[1]["name"], entry[0]))
+    return tuple(TaskTool(spec, tuple(tasks[text])) for text, spec in found)
 
 
 def _refuse_nothing(server: Server, snapshot: Snapshot) -> None:

@@ -160,7 +160,7 @@ def test_no_session_outlives_a_discovery_that_is_broken_off(how: str, when: int)
 
     class Staggered(environment(SHARED, tasks={"train": [{"index": index} for index in range(10)]})):  # type: ignore[misc]
         def __init__(self, task_spec: dict[str, int], secrets: dict[str, str]) -> None:
-            time.sleep(0.05 * task_spec["index"])
+            time.sleep(0.1 * task_spec["index"])
             super().__init__(task_spec, secrets)
 
     class Breaking(Silent):
@@ -184,7 +184,7 @@ def slow_to_delete(otherwise: Application) -> Application:
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         if scope.get("path") == "/delete":
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
         await otherwise(scope, receive, send)
 
     return application

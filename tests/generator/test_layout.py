@@ -49,6 +49,16 @@ def test_black_leaves_every_golden_module_as_it_is(case: str) -> None:
     assert_black_agrees(golden.module(case))
 
 
+@pytest.mark.parametrize(
+    "text", ['"', '""', '"""', '"a" b', 'a "b"', 'a"', "\\", "a \\", '\\"', " a", "'a'", '"\n\n"', '{"a": 1}']
+)
+@pytest.mark.parametrize("parameters", [{}, {"a": {"type": "string"}}])
+def test_black_leaves_descriptions_as_they_are(text: str, parameters: dict[str, Any]) -> None:
+    """Whatever a description begins and ends with, alone in its line or above the parameters."""
+    tool = spec("tool", **parameters) | {"description": text}
+    assert_black_agrees(module_of([tool, spec("other", **{"b": {"type": "object", "description": text}})]))
+
+
 @pytest.mark.parametrize("corpus", ["sdk", "ors", "mcp", "bfcl"])
 def test_black_leaves_the_modules_of_real_tools_as_they_are(corpus: str) -> None:
     """Each corpus of real tools as one module; of tools with the same name, the last."""

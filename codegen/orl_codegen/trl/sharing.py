@@ -23,7 +23,7 @@ JSON = dict[str, Any]
 Messages = list[list[JSON] | None]
 
 
-class Answers:
+class SharedAnswers:
     """The server's answers about the tasks of a plan.
 
     Args:

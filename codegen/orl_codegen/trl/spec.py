@@ -189,7 +189,7 @@ class OpenRewardSpec(Generic[Adapter]):
         from orl_codegen.trl import dataset, prompts, sharing
 
         plan = self._plan
-        answers = sharing.Answers(plan, self._cache_dir)
+        answers = sharing.SharedAnswers(plan, self._cache_dir)
         tasks = answers.tasks(self._num_tasks, self._indices)
         rows = dataset.task_rows(plan.split, tasks, self._include_metadata)
         if plan.prompts == "session":

@@ -155,7 +155,11 @@ def literal(docstring: str, indent: int) -> str:
     margin = " " * indent
     body = "\n".join(margin + _escaped(line) if line and i else _escaped(line) for i, line in enumerate(lines))
     body = re.sub(r'"""|"\Z', lambda quotes: r"\"" * len(quotes[0]), body)
-    return f'"""{body}"""' if len(lines) == 1 else f'"""{body}\n{margin}"""'
+    # Black sets a quote apart from those around it.
+    body = f" {body}" if body.startswith('"') else body
+    if len(lines) > 1:
+        return f'"""{body}\n{margin}"""'
+    return f'"""{body} """' if body.endswith('"') else f'"""{body}"""'
 
 
 def _escaped(line: str) -> str:

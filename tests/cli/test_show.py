@@ -17,6 +17,7 @@ FETCH = {
         "type": "object",
         "properties": {
             "file-path": {"type": "string", "maxLength": 9},
+            "where": {"type": "string", "description": "long/" * 20 + " first."},  # the line breaks before it
             "how": {"type": "object", "properties": {"fast": {"type": "boolean"}}, "required": ["fast"]},
         },
         "required": ["file-path"],
@@ -28,6 +29,9 @@ fetch-it
   Fetches \x1b[31mit\u202e.
     file_path: str
         Where it is. At most 9 characters. Its name in the environment is 'file-path'.
+    where: str, optional
+        long/long/long/long/long/long/long/long/long/long/long/long/long/long/long/long/long/long/lo
+        ng/long/ first.
     how: dict, optional
         Fields: fast (boolean, required).
 """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from orl_codegen.generator import pipeline, snapshot
 from orl_codegen.generator.contract import merging
-from orl_codegen.generator.snapshot import Snapshot
+from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.version import __version__
 from tests.support.cli import Outcome, orl_codegen
 from tests.support.environments import spec
@@ -30,8 +30,8 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return MODULE.read_text("utf-8")
 
 
-def write_snapshot(*tools: dict[str, object]) -> None:
-    taken = Snapshot("http://127.0.0.1:1", "made", "train", tuple(tools))
+def write_snapshot(*tools: dict[str, object], task_tools: Sequence[TaskTool] = ()) -> None:
+    taken = Snapshot("http://127.0.0.1:1", "made", "train", tuple(tools), task_tools=tuple(task_tools))
     Path("out/made.json").write_text(snapshot.dump(taken), "utf-8")
 
 
@@ -48,11 +48,41 @@ def stages(outcome: Outcome) -> list[str]:
 
 
 def test_nothing_to_do(generated: str) -> None:
-    """The second run surveys the tools and leaves the module alone."""
+    """The second run leaves the module alone."""
     outcome = again()
     assert stages(outcome) == LEFT_ALONE
     assert "unchanged out/made.py" in outcome.out
     assert MODULE.read_text("utf-8") == generated
+
+
+def test_notes_are_news() -> None:
+    """What the user should know is said when a module is written, and after that only to who asks."""
+    write_snapshot(spec("fetch-it"))
+    note = "renamed: fetch-it: its method is called fetch_it"
+    assert note in again().err
+    assert note not in again().err
+    assert note in again("-v").err
+
+
+def test_a_tool_that_was_left_out() -> None:
+    """A module without it is up to date for --allow-partial only: without the option the tool is refused each time."""
+    write_snapshot(spec("fetch"), spec("cook", heat={"$ref": "https://example.org/heat.json"}))
+    assert stages(again("http://127.0.0.1:1", "--allow-partial")) == RENDERED
+    assert stages(again("http://127.0.0.1:1", "--allow-partial")) == LEFT_ALONE
+    refused = orl_codegen("generate", "--offline", "-o", "out")
+    assert refused.status == 2
+    assert "The tool 'cook' is refused" in refused.err
+
+
+def test_tasks_that_disagree() -> None:
+    """A module for which they were widened is up to date, but not where that is an error."""
+    taken = [TaskTool(spec("cook", heat={"type": kind}), (task,)) for task, kind in enumerate(("integer", "string"))]
+    write_snapshot(spec("fetch"), task_tools=taken)
+    assert stages(again()) == RENDERED
+    assert stages(again()) == LEFT_ALONE
+    refused = orl_codegen("generate", "http://127.0.0.1:1", "--offline", "-o", "out", "--on-conflict", "error")
+    assert refused.status == 2
+    assert "give the tool 'cook' different schemas" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -75,17 +75,16 @@ def display(quiet: bool) -> Iterator[Display]:
 
 
 def report(shown: Display, adapter: Adapter, verbose: bool) -> None:
-    """Report what the user should know about an adapter before committing it."""
-    snapshot = adapter.survey.snapshot
-    notes: list[Note] = list(adapter.survey.notes)
+    """Report what the user should know about an adapter before committing it; where it is up to date, only if asked."""
+    notes: list[Note] = list(adapter.survey.notes) if verbose or adapter.current is None else []
     for kind, count in Counter(note.kind for note in notes).items():
         of_kind = [note for note in notes if note.kind == kind]
         for note in of_kind if verbose else of_kind[:SHOWN_NOTES]:
             shown.say(f"{adapter.slug}: {kind}: {note.tool}: {note.message}")
         if count > SHOWN_NOTES and not verbose:
             shown.say(f"{adapter.slug}: {kind}: and {count - SHOWN_NOTES} more (-v lists them)")
-    if snapshot.unprobed:
-        shown.say(f"{adapter.slug}: left out: the tasks {_listed(snapshot.unprobed)} could not be opened")
+    if adapter.taken.unprobed:
+        shown.say(f"{adapter.slug}: left out: the tasks {_listed(adapter.taken.unprobed)} could not be opened")
 
 
 def report_timings(shown: Display, stopwatch: Stopwatch) -> None:

@@ -104,7 +104,7 @@ def _generate(
 def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
     """Tell the user if the files of another target had the same name; `targets` are those before the run, by slug."""
     for made in adapters:
-        before, now = targets.get(made.slug), made.survey.snapshot.target
+        before, now = targets.get(made.slug), made.taken.target
         if before and before != now:
             replaced = f"{made.slug} was generated from {printable(before)}, and now from {printable(now)}"
             click.echo(f"orl-codegen: {replaced}. To keep both, give one another name: --name.", err=True)

@@ -16,11 +16,12 @@ from typing import TypeVar
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator import snapshot
 from orl_codegen.generator.contract.contract import Contract, Survey, survey, work_out
+from orl_codegen.generator.contract.merging import tool_names
 from orl_codegen.generator.contract.naming import type_name, type_scope
 from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.output.folder import committed, read
-from orl_codegen.generator.output.rendering import is_current, render
+from orl_codegen.generator.output.rendering import is_current, methods_in, render
 from orl_codegen.generator.output.verification import audit, type_check
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.stopwatch import Stopwatch
@@ -37,15 +38,20 @@ class Adapter:
         slug: Name of its two files.
         options: The options that it was made with.
         class_name: Name of its class.
-        survey: What the environment offers.
+        taken: What the server offers.
         current: The text of the committed module if rendering would give it again, otherwise None.
     """
 
     slug: str
     options: Options
     class_name: str
-    survey: Survey
+    taken: Snapshot
     current: str | None = None
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What the environment offers; refused here if it is refused at all."""
+        return survey(self.taken, allow_partial=self.options.allow_partial, on_conflict=self.options.on_conflict)
 
     @cached_property
     def contract(self) -> Contract:
@@ -55,7 +61,7 @@ class Adapter:
     @cached_property
     def snapshot(self) -> str:
         """The text of the snapshot file."""
-        return snapshot.dump(self.survey.snapshot)
+        return snapshot.dump(self.taken)
 
     @cached_property
     def module(self) -> str:
@@ -113,10 +119,17 @@ def adapter(taken: Snapshot, options: Options, folder: Path | None = None) -> Ad
     words = words_of(taken.target, options.variant, taken.variant) or taken.variant
     slug = options.name or slug_of(words)
     class_name = options.class_name or type_name([words], type_scope())
-    found = survey(taken, allow_partial=options.allow_partial, on_conflict=options.on_conflict)
     text = (read(folder / f"{slug}.py") or "") if folder else ""
     current = is_current(text, slug, class_name, taken.digest, options.templates)
-    return Adapter(slug, options, class_name, found, text if current else None)
+    made = Adapter(slug, options, class_name, taken, text if current else None)
+    if not current or _may_be_refused(made):
+        _ = made.survey
+    return made
+
+
+def _may_be_refused(made: Adapter) -> bool:
+    """Whether an adapter whose module is up to date may have been made with options that refused less than these."""
+    return made.options.on_conflict == "error" or methods_in(made.module) != len(tool_names(made.taken))
 
 
 def _work_out(adapters: Sequence[Adapter], stopwatch: Stopwatch) -> None:
@@ -174,7 +187,7 @@ def _all_or_error(results: Sequence[T | BaseException]) -> list[T]:
 def _refuse_shared_slugs(adapters: Sequence[Adapter]) -> None:
     counts = Counter(made.slug for made in adapters)
     for slug in (slug for slug, count in counts.items() if count > 1):
-        targets = [printable(made.survey.snapshot.target) for made in adapters if made.slug == slug]
+        targets = [printable(made.taken.target) for made in adapters if made.slug == slug]
         raise UsageError(
             f"{' and '.join(targets)} would both be written to {slug}.py. Give one of them another name: --name SLUG, "
             "or `name` in the configuration."

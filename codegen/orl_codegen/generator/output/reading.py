@@ -162,5 +162,5 @@ def _parts(docstring: str) -> tuple[str, dict[str, str]]:
             name = entry[1]
             lines[name] = entry[2].strip()
         elif name and line.strip():
-            lines[name] += f" {line.strip()}"
+            lines[name] = f"{lines[name]} {line.strip()}".lstrip()
     return text.strip().removeprefix("Args:\n"), lines

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # digest over everything could not tell an edit from a module that another version or other templates rendered.
 _CHECKSUM = re.compile(r"^# Checksum \(orl-codegen check\): ([0-9a-f]{32})-([0-9a-f]{32})\n", re.MULTILINE)
 
+_METHOD = re.compile(r"^    @tool\b", re.MULTILINE)
+
 
 def render(contract: Contract, slug: str, templates: Path | None = None) -> str:
     """The text of `<slug>.py`.
@@ -78,6 +80,11 @@ def is_current(text: str, slug: str, class_name: str, snapshot_digest: str, temp
     """Whether rendering would give this very text again."""
     named = text.startswith(first_line(slug)) and f"\nclass {class_name}(" in text
     return named and holds(text, snapshot_digest, templates)
+
+
+def methods_in(text: str) -> int:
+    """How many tools a rendered module has. It is not parsed: the text of the server is indented further, or quoted."""
+    return len(_METHOD.findall(text))
 
 
 def untouched(text: str) -> bool:

@@ -73,7 +73,7 @@ class Echo(Environment):
         match = params.text == self.task_spec["word"]
         return reply("match" if match else "no match", float(match), finished=True, length=len(params.text))
 
-    @tool
+    @tool(concurrent=True)
     async def wait(self, params: Pause) -> ToolOutput:
         """Wait for a while."""
         await asyncio.sleep(params.seconds)

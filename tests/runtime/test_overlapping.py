@@ -13,7 +13,9 @@ import pytest
 import trl
 
 from orl_codegen import OpenRewardSpec
+from orl_codegen.errors import UsageError
 from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.vocabulary import ToolResult, tool
 from orl_codegen.trl import GRPOTrainer
 from orl_codegen.trl.overlapping import OverlappingToolCalls, overlapping_trainer
 from tests.runtime import adapters
@@ -106,6 +108,59 @@ def test_calls_of_one_rollout_stay_in_order(server: RunningServer, tmp_path: Pat
     _, ours = both(server, turns("\n".join(numbers[:4]), "\n".join(numbers[4:])), tmp_path)
     assert {rollout[4] for rollout in ours.rollouts} == {"0 1 2 3 4 5"}
     assert ours.log["tools/call_frequency"] == 6.0
+
+
+def test_concurrent_tools(server: RunningServer, tmp_path: Path) -> None:
+    """Three waits in a row take as long as one if the spec calls the tool concurrent; the call of another tool comes
+    after them, and everything is recorded in order."""
+    write = turns(3 * call("wait", '{"seconds": 0.5}') + call("step", '{"number": 7}') + call("wait", '{"seconds": 0}'))
+    serial, ours = (
+        Played(GRPOTrainer, spec_of(server, concurrent_tools=tools), write, tmp_path, max_completion_length=1024)
+        for tools in ([], ["wait"])
+    )
+    assert serial.seconds > 1.5
+    assert ours.seconds < 1.0
+    assert (ours.completions, ours.rollouts, ours.log) == (serial.completions, serial.rollouts, serial.log)
+    assert [rewards for _, rewards, *_ in ours.rollouts] == 4 * [[None, None, None, 0.5, None]]
+
+
+def test_concurrent_tools_and_the_end_of_an_episode(server: RunningServer, tmp_path: Path) -> None:
+    """A call that was sent beside the one that ended it leaves no trace, and neither does one that is wrong."""
+    wrong, late = call("step", '{"numbers": 1}'), call("wait", '{"seconds": 0.1}')
+    spec = spec_of(server, concurrent_tools=["echo", "wait", "step"], num_tasks=1)
+    write = turns(wrong + call("echo", '{"text": "word0"}') + late)
+    ours = Played(GRPOTrainer, spec, write, tmp_path, batch=2, max_completion_length=1024)
+    told = [message["content"] for message in ours.completions[0] if message["role"] == "tool"]
+    assert "numbers: no such parameter" in told[0]
+    assert told[1:] == ["match", "The episode has finished: this call was not carried out."]
+    assert [(rewards, finished) for _, rewards, _, finished, _, _ in ours.rollouts] == 2 * [([1.0], True)]
+
+
+class Overridden(adapters.Echo):
+    """An adapter with a method that does something with its result."""
+
+    @tool("wait")
+    def wait(self, *, seconds: float) -> ToolResult:
+        """Wait."""
+        return f"{super().wait(seconds=seconds)} and rested"
+
+
+@pytest.mark.parametrize(
+    ("adapter", "names", "why"),
+    [
+        (
+            adapters.Echo,
+            "wait",
+            "'wait' is invalid: 'wait' is not a tool.* Pass a list of names, out of echo, step, wait",
+        ),
+        (adapters.Echo, ["wait", "sing"], "'sing' is not a tool of the generated class"),
+        (Overridden, ["wait"], "'wait' is not a tool of the generated class.* out of echo, step"),
+    ],
+)
+def test_tools_that_cannot_be_concurrent(server: RunningServer, adapter: Any, names: Any, why: str) -> None:
+    """Names that are not those of generated methods are refused, and the message lists what there is."""
+    with pytest.raises(UsageError, match=why):
+        spec_of(server, adapter, concurrent_tools=names)
 
 
 def test_finished_episodes(server: RunningServer, tmp_path: Path) -> None:

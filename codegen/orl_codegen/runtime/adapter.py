@@ -5,13 +5,15 @@ Nothing is imported here that costs anything, because every generated module imp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from orl_codegen.errors import RolloutError, SessionError, ToolError
 from orl_codegen.runtime.vocabulary import UNSET, Environment, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from orl_codegen.ors.outputs import CallRefused, Output
     from orl_codegen.runtime.ahead import Ahead
@@ -50,12 +52,14 @@ class RolloutAdapter:
 
     _environment: Environment
     _ahead: Ahead | None = None
+    _concurrent_tools: frozenset[str] = frozenset()
 
     def __init__(self, plan: Plan | None = None) -> None:
         from orl_codegen.sessions.loop import close_on_sigterm
         from orl_codegen.sessions.turns import Turns
 
         self._plan = plan or _own_plan(type(self))
+        self._concurrent_tools = self._plan.concurrent_tools
         self._session: SessionHandle | None = None
         self._turns = Turns()
         self._begin()
@@ -89,8 +93,6 @@ class RolloutAdapter:
             SchemaDrift: The environment's tools no longer fit the adapter.
             PromptMismatch: An earlier session's prompt was not the one in the dataset.
         """
-        from functools import partial
-
         from orl_codegen.runtime.prompt_digest import check_prompt
 
         try:
@@ -158,36 +160,68 @@ class RolloutAdapter:
     def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
         """Call the tool `name`; arguments that are `UNSET` are left out of its input.
 
+        Returns:
+            The result; inside `_sending`, a function that waits for it.
+
         Raises:
             ToolError: The environment raised an exception. TRL tells the model so, and the episode goes on.
         """
+        if self._turns.mine:
+            return cast("ToolResult", self._sent(name, input))
+        with self._turns:
+            return self._sent(name, input)()
+
+    @contextmanager
+    def _sending(self) -> Iterator[None]:
+        """Calls of this thread are sent without waiting for those before, and give functions that wait for the results.
+        These are to be called in the same order, within the block. Other threads wait for its end."""
+        with self._turns:
+            yield
+
+    def _sent(self, name: str, input: dict[str, Any]) -> Callable[[], ToolResult]:
+        if (over := self._over()) is not None:
+            return lambda: over
+        session = self._session
+        if session is None:
+            raise RolloutError("No session is open. Call reset() before a tool.")
+        try:
+            answer = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
+        except SessionError as error:
+            lost = self._lost(session, error)
+            return lambda: lost
+        return partial(self._received, name, session, answer)
+
+    def _over(self) -> str | None:
+        """What every call is answered with, once there is such an answer."""
+        if self.finished:
+            return FINISHED
+        if self.failure is not None:
+            return FAILED
+        return SCORED if self._scored else None
+
+    def _received(self, name: str, session: SessionHandle, answer: Callable[[], Output]) -> ToolResult:
         from orl_codegen.ors.outputs import CallRefused
 
-        with self._turns:
-            if self.finished:
-                return FINISHED
-            if self.failure is not None:
-                return FAILED
-            if self._scored:
-                return SCORED
-            session = self._session
-            if session is None:
-                raise RolloutError("No session is open. Call reset() before a tool.")
-            try:
-                output = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
-            except CallRefused as refusal:
-                return self._refused(name, refusal)
-            except ToolError as error:
-                self._note(str(error), None, None)
-                raise
-            except SessionError as error:
-                if self._scored:
-                    return SCORED  # the call was under way; the rollout itself has not failed
-                self._raise_what_stops_training()
-                self.failure = str(error)
-                session.close_soon()
-                return FAILED
-            return self._record(output)
+        if (over := self._over()) is not None:
+            return over  # since it was sent: by a call before it
+        try:
+            output = answer()
+        except CallRefused as refusal:
+            return self._refused(name, refusal)
+        except ToolError as error:
+            self._note(str(error), None, None)
+            raise
+        except SessionError as error:
+            return self._lost(session, error)
+        return self._record(output)
+
+    def _lost(self, session: SessionHandle, error: SessionError) -> str:
+        if self._scored:
+            return SCORED  # the call was under way; the rollout itself has not failed
+        self._raise_what_stops_training()
+        self.failure = str(error)
+        session.close_soon()
+        return FAILED
 
     def _close(self) -> None:
         """End the session at once, together with the call that may be under way in another thread."""

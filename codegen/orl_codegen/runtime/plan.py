@@ -39,6 +39,7 @@ class Plan:
         drop_failed_rollouts: Whether a failure takes away a reward that was seen before it.
         on_reset_failure: What happens where no session can be opened.
         call_within: Seconds that a call may take while the server answers pings.
+        concurrent_tools: The wire names of the tools whose calls need not wait for each other within a rollout.
         slots: How many sessions may be on the server at a time.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
@@ -53,6 +54,7 @@ class Plan:
     drop_failed_rollouts: bool = False
     on_reset_failure: OnResetFailure = "raise"
     call_within: float = limits.CALL_WITHIN
+    concurrent_tools: frozenset[str] = frozenset()
     slots: Slots = field(default_factory=Slots)
     keep_for_group: bool = False
 

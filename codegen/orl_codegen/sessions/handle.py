@@ -75,11 +75,10 @@ class SessionHandle:
         Raises:
             RolloutError: It could not be opened, a check failed, or no slot can become free for it.
         """
-        with self._slot.used():
-            return self._outcome(self.opening)
+        return self._outcome(self.opening)
 
-    def call(self, name: str, input: JSON) -> Output:
-        """Call a tool.
+    def call(self, name: str, input: JSON) -> Callable[[], Output]:
+        """Send a call of a tool, and return a function that waits for the answer.
 
         Raises:
             CallRefused: The call was malformed, the task does not offer the tool, or the episode has finished.
@@ -94,7 +93,7 @@ class SessionHandle:
         Raises:
             RolloutError: The session could not be opened, or the environment could not score.
         """
-        return self._run(lambda session: session.score_group(candidates))
+        return self._run(lambda session: session.score_group(candidates))()
 
     def opening_error(self) -> BaseException | None:
         """Why the session could not be opened, as far as that is known by now."""
@@ -112,17 +111,17 @@ class SessionHandle:
         if self._pid == os.getpid() and not self.closed:
             self._loop.submit(self.close())
 
-    def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+    def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> Callable[[], T]:
         if self._pid != os.getpid():
             raise SessionError("This session belongs to the process that opened it. Call reset() in this one first.")
-        with self._slot.used():
-            return self._outcome(self._loop.submit(self._in_session(work)))
+        return partial(self._outcome, self._loop.submit(self._in_session(work)))
 
     def _outcome(self, future: Future[T]) -> T:
-        try:
-            return future.result()
-        except CancelledError:
-            raise SessionError(CLOSED) from None
+        with self._slot.used():
+            try:
+                return future.result()
+            except CancelledError:
+                raise SessionError(CLOSED) from None
 
     # What runs on the loop.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from threading import Lock
+from threading import Lock, get_ident
 
 
 class Turns:
@@ -12,6 +12,12 @@ class Turns:
     def __init__(self) -> None:
         self._mutex = Lock()
         self._waiting: deque[Lock] = deque()  # the first one has the turn
+        self._holder: int | None = None
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread has the turn."""
+        return self._holder == get_ident()
 
     def __enter__(self) -> None:
         mine = Lock()
@@ -24,8 +30,10 @@ class Turns:
         except BaseException:  # Ctrl-C: whoever comes later must not wait for this one
             self._leave(mine)
             raise
+        self._holder = get_ident()
 
     def __exit__(self, *_: object) -> None:
+        self._holder = None
         self._leave(self._waiting[0])
 
     def _leave(self, mine: Lock) -> None:

@@ -10,6 +10,7 @@ completions that it was given. So the tables are replaced while the loop runs: t
 of all rollouts, and each call then waits for its own outcome. Everything else in the loop is TRL's.
 
 - The calls of one rollout are made one after another, in order; those of different rollouts run in parallel threads.
+  Only calls in a row whose tools the spec calls concurrent are sent, in order, without waiting for each other.
 - Only tools of adapters are called ahead. Where a rollout calls another synchronous tool in between, its later calls
   are made when TRL makes them, which keeps the order.
 - A call is made ahead exactly as TRL is about to make it, so results, exceptions and counts stay the same. Calls that
@@ -22,9 +23,10 @@ import functools
 import inspect
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import groupby
 from threading import Lock, Thread
 from typing import Any
 
@@ -215,8 +217,8 @@ class OverlappingCalls:
         self._threads = [*filter(Thread.is_alive, self._threads), *threads]
 
     def _make_in_order(self, calls: list[CallAhead]) -> None:
-        for call in calls:
-            if self._stopped or not call.make():
+        for together in in_order(calls):
+            if self._stopped or not make(together):
                 break
         for call in calls:
             call.outcome.cancel()  # without effect on those that were made
@@ -238,22 +240,62 @@ class CallAhead:
     Attributes:
         name: The name by which the model calls the tool.
         arguments: Its arguments, as TRL passes them.
+        adapter: The adapter whose tool it is.
         outcome: What the tool returns or raises.
     """
 
     def __init__(self, name: str, tool: Tool, arguments: dict[str, Any]) -> None:
         self.name, self.arguments = name, arguments
+        self.adapter: RolloutAdapter = tool.__self__  # type: ignore[attr-defined]
         self.outcome: Future[Any] = Future()
         self._tool = tool
 
-    def make(self) -> bool:
-        """Call the tool. Returns whether TRL's loop goes on after that: it catches each `Exception`, and no more."""
+    @property
+    def concurrent(self) -> bool:
+        """Whether it may run at the same time as other such calls of its rollout."""
+        return self.name in self.adapter._concurrent_tools
+
+    def make(self) -> None:
+        """Call the tool, and wait for what comes of it."""
+        self._settle(lambda: self._tool(**self.arguments))
+
+    def send(self) -> Callable[[], None]:
+        """Send the call, inside `_sending` of its adapter. The function that is returned waits for what comes of it."""
         try:
-            self.outcome.set_result(self._tool(**self.arguments))
+            receive = self._tool(**self.arguments)
         except BaseException as error:
             self.outcome.set_exception(error)
-            return isinstance(error, Exception)
-        return True
+            return lambda: None
+        return lambda: self._settle(receive)
+
+    @property
+    def ends_the_loop(self) -> bool:
+        """Whether TRL's loop ends with this call: it catches each `Exception`, and no more."""
+        return not isinstance(self.outcome.exception(), Exception | None)
+
+    def _settle(self, work: Callable[[], Any]) -> None:
+        try:
+            self.outcome.set_result(work())
+        except BaseException as error:
+            self.outcome.set_exception(error)
+
+
+def in_order(calls: Iterable[CallAhead]) -> Iterator[list[CallAhead]]:
+    """The calls of one rollout, and which of them are sent together: those in a row that are concurrent."""
+    for concurrent, row in groupby(calls, key=lambda call: call.concurrent):
+        together = [*row]
+        yield from [together] if concurrent else ([call] for call in together)
+
+
+def make(together: list[CallAhead]) -> bool:
+    """Make calls that are sent together. Returns whether TRL's loop goes on after them."""
+    if len(together) == 1:
+        together[0].make()
+    else:
+        with together[0].adapter._sending():
+            for receive in [call.send() for call in together]:
+                receive()
+    return not any(call.ends_the_loop for call in together)
 
 
 def calls_ahead(message: Message, table: Mapping[str, Tool]) -> Iterator[CallAhead]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
@@ -16,6 +16,7 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
+from orl_codegen.runtime.vocabulary import bound_tools
 from orl_codegen.sessions.loop import close_on_sigterm
 from orl_codegen.sessions.slots import Slots
 from orl_codegen.trl.factory import Adapter, Factory
@@ -62,6 +63,9 @@ class OpenRewardSpec(Generic[Adapter]):
         progress: Whether fetching prompts shows how far it is; by default only on a terminal.
         max_sessions: How many sessions this process may have on the server at a time, counting those that are being
             created or closed; by default as many as there are rollouts. Further ones wait for their turn.
+        concurrent_tools: Names of tools, as the model knows them, whose calls may run at the same time within a rollout
+            without changing what they answer. `orl_codegen.trl.GRPOTrainer` sends several of them in a row in order,
+            without waiting in between. By default each call waits for the one before.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -89,6 +93,7 @@ class OpenRewardSpec(Generic[Adapter]):
         cache_dir: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
         max_sessions: int | None = None,
+        concurrent_tools: Collection[str] = (),
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -105,6 +110,7 @@ class OpenRewardSpec(Generic[Adapter]):
             raise UsageError(
                 f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
             )
+        _check_tools(adapter, concurrent_tools)
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
         self._include_metadata = include_metadata
@@ -130,6 +136,7 @@ class OpenRewardSpec(Generic[Adapter]):
             drop_failed_rollouts=drop_failed_rollouts,
             on_reset_failure=on_reset_failure,
             call_within=call_timeout,
+            concurrent_tools=frozenset(concurrent_tools),
             slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_sigterm()  # adapters may be made on other threads, which cannot arrange it
@@ -207,6 +214,18 @@ def _check_tasks(num_tasks: int | None, indices: Sequence[int] | None) -> None:
         raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
     if indices is not None and (len(indices) == 0 or min(indices) < 0):
         raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
+
+
+def _check_tools(adapter: type[RolloutAdapter], names: Collection[str]) -> None:
+    """Only the methods of the generated class itself: one that overrides them needs the result of its call at once."""
+    generated = next(base for base in adapter.__mro__ if "_environment" in vars(base))
+    known = [name for name, method in bound_tools(adapter).items() if method in vars(generated).values()]
+    unknown = [names] if isinstance(names, str) else [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(
+            f"concurrent_tools={printable(repr(names))} is invalid: {printable(', '.join(map(repr, unknown)))} is not "
+            f"a tool of the generated class. Pass a list of names, out of {printable(', '.join(known))}."
+        )
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:

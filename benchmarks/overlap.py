@@ -14,7 +14,6 @@ import logging
 import os
 import sys
 import tempfile
-import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +34,7 @@ from orl_codegen.trl import GRPOTrainer
 from tests.environments.echo import Echo, SlowEcho
 from tests.runtime import adapters
 from tests.runtime.test_overlapping import turns
-from tests.support.grpo import call, train
+from tests.support.grpo import Phases, call, timed, train
 from tests.support.servers import RunningServer, running
 
 
@@ -67,12 +66,11 @@ ROWS = (
 
 @dataclass
 class Step:
-    """One step of a trainer: what was written and earned, and the seconds of its two phases."""
+    """One step of a trainer: what was written and earned, and how long it took."""
 
     completions: list[Any] = field(default_factory=list)
     rewards: list[float | None] = field(default_factory=list)
-    tools: float = 0.0
-    resets: float = 0.0
+    phases: Phases = field(default_factory=Phases)
 
 
 def play(row: Row, trainer_class: Any, spec: Any) -> Step:
@@ -84,22 +82,6 @@ def play(row: Row, trainer_class: Any, spec: Any) -> Step:
         step.rewards.extend(spec.reward_funcs(completions=completions, **columns))
         return step.rewards
 
-    class Timed(trainer_class):  # type: ignore[misc]
-        def _generate_and_score_completions(self, inputs: Any) -> Any:
-            self.began = time.perf_counter()
-            return super()._generate_and_score_completions(inputs)
-
-        def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            step.resets = time.perf_counter() - self.began
-            return super()._generate(*args, **kwargs)
-
-        def _tool_call_loop(self, *args: Any, **kwargs: Any) -> Any:
-            began = time.perf_counter()
-            try:
-                return super()._tool_call_loop(*args, **kwargs)
-            finally:
-                step.tools = time.perf_counter() - began
-
     options: dict[str, Any] = {"batch": row.rollouts, "max_tool_calling_iterations": len(row.texts) + 1}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         train(
@@ -107,7 +89,7 @@ def play(row: Row, trainer_class: Any, spec: Any) -> Step:
             turns(*row.texts),
             Path(folder),
             reward_funcs=reward,
-            trainer_class=Timed,
+            trainer_class=timed(trainer_class, step.phases),
             max_completion_length=2048,
             **options,
         )
@@ -126,7 +108,7 @@ def measure(row: Row) -> list[float]:
             steps.append(play(row, trainer_class, spec_of(server, row)))
     for step in steps[1:]:
         assert (step.completions, step.rewards) == (steps[0].completions, steps[0].rewards)
-    return [getattr(step, row.phase) for step in steps]
+    return [getattr(step.phases, row.phase) for step in steps]
 
 
 def _our_spec(server: RunningServer, row: Row) -> Any:

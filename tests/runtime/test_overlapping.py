@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from orl_codegen.runtime.vocabulary import ToolResult, tool
 from orl_codegen.trl import GRPOTrainer
 from orl_codegen.trl.overlapping import OverlappingToolCalls, overlapping_trainer
 from tests.runtime import adapters
-from tests.support.grpo import Write, call, play_echo, train
+from tests.support.grpo import Phases, Write, call, play_echo, timed, train
 from tests.support.servers import RunningServer
 
 
@@ -28,29 +27,16 @@ class Played:
 
     def __init__(self, trainer_class: Any, spec: Any, write: Write, folder: Path, **options: Any) -> None:
         self.completions: list[Any] = []
-        self.resets = self.seconds = 0.0
+        phases = Phases()
 
         def reward(completions: list[Any], **columns: Any) -> list[float | None]:
             self.completions.extend(completions)
             return list(spec.reward_funcs(completions=completions, **columns))
 
-        class Timed(trainer_class):  # type: ignore[misc]
-            def _generate_and_score_completions(trainer, inputs: Any) -> Any:
-                trainer.began = time.perf_counter()
-                return super()._generate_and_score_completions(inputs)
-
-            def _generate(trainer, *args: Any, **kwargs: Any) -> Any:
-                self.resets = time.perf_counter() - trainer.began
-                return super()._generate(*args, **kwargs)
-
-            def _tool_call_loop(trainer, *args: Any, **kwargs: Any) -> Any:
-                began = time.perf_counter()
-                try:
-                    return super()._tool_call_loop(*args, **kwargs)
-                finally:
-                    self.seconds = time.perf_counter() - began
-
-        self.trainer = train(spec, write, folder, reward_funcs=reward, trainer_class=Timed, **options)
+        self.trainer = train(
+            spec, write, folder, reward_funcs=reward, trainer_class=timed(trainer_class, phases), **options
+        )
+        self.resets, self.seconds = phases.resets, phases.tools
         self.rollouts = [
             (one.reward, one.rewards, one.metadata, one.finished, one.last_output, one.failure)
             for one in self.trainer.environments

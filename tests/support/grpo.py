@@ -13,8 +13,10 @@ import multiprocessing
 import pickle
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -96,6 +98,36 @@ def train(
         if eval_dataset is not None:
             trainer.evaluate()
     return trainer
+
+
+@dataclass
+class Phases:
+    """How many seconds the resets and the tool calls of a step took."""
+
+    resets: float = 0.0
+    tools: float = 0.0
+
+
+def timed(trainer_class: Any, phases: Phases) -> Any:
+    """The same trainer, which notes the seconds of its phases."""
+
+    class Timed(trainer_class):  # type: ignore[misc]
+        def _generate_and_score_completions(self, inputs: Any) -> Any:
+            self.began = time.perf_counter()
+            return super()._generate_and_score_completions(inputs)
+
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            phases.resets = time.perf_counter() - self.began
+            return super()._generate(*args, **kwargs)
+
+        def _tool_call_loop(self, *args: Any, **kwargs: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return super()._tool_call_loop(*args, **kwargs)
+            finally:
+                phases.tools = time.perf_counter() - began
+
+    return Timed
 
 
 def logged(trainer: Any, name: str) -> float:

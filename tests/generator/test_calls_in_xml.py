@@ -22,6 +22,8 @@ SCHEMAS: dict[str, Any] = {
     "names": {"type": "array", "items": {"type": "string"}},
     "place": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     "out-path": {"type": "string"},
+    "_": {"type": "integer"},
+    "_x": {"type": "str"},
 }
 
 WRITTEN = {
@@ -34,6 +36,8 @@ WRITTEN = {
     "names": ('["7", "x"]', ["7", "x"]),
     "place": ('{"city": "Lyon"}', {"city": "Lyon"}),
     "out-path": ("7", "7"),
+    "_": ("7", 7),
+    "_x": ("7", "7"),
 }
 """What the model writes for each key, and what must reach the server."""
 

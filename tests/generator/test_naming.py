@@ -68,6 +68,12 @@ def test_a_key_that_python_can_spell_is_its_own_name(key: str) -> None:
         assert parameter_names([key]) == {key: key}
 
 
+def test_an_underscore_is_a_name() -> None:
+    """A key may be private by its spelling, unless Python has other plans for it; `-` only becomes one."""
+    assert parameter_names(["_", "_x", "_X_"]) == {"_": "_", "_x": "_x", "_X_": "_X_"}
+    assert parameter_names(["_", "-", "__x__"]) == {"_": "_", "-": "parameter", "__x__": "x"}
+
+
 def test_the_members_of_the_adapter_are_all_reserved() -> None:
     """No tool can hide an attribute of the base class, even one that is added later."""
     made = golden.contract(golden.read("no-parameters"))

@@ -61,11 +61,13 @@ def test_a_reference_that_leads_only_to_itself_is_refused(target: str) -> None:
 
 
 @pytest.mark.parametrize("beside", [{"allOf": 5}, {"allOf": 5, "pattern": "b"}])
-def test_all_of_beside_a_reference_must_be_a_list(beside: dict[str, Any]) -> None:
-    """It is refused like any other value of the wrong shape, before anything is merged with it."""
+def test_all_of_beside_a_reference_that_is_no_list_is_left_out(beside: dict[str, Any]) -> None:
+    """It is left out like any other value of the wrong shape, before anything is merged with it."""
     target = {"pattern": "a", "allOf": [{"pattern": "c"}, {"$ref": "#/$defs/A"}]}
-    with pytest.raises(SchemaError, match="it must be a list of schemas"):
-        _parameter({"$ref": "#/$defs/A", **beside}, A=target)
+    without = {key: value for key, value in beside.items() if key != "allOf"}
+    assert _parameter({"$ref": "#/$defs/A", **beside}, A=target) == _parameter(
+        {"$ref": "#/$defs/A", **without}, A=target
+    )
 
 
 def test_what_is_merged_repeatedly_runs_out() -> None:

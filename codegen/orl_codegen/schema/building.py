@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
+from orl_codegen.schema.bounds import with_plain_limits
 from orl_codegen.schema.document import Document
 from orl_codegen.schema.flattening import Around, Flat, Flattener
-from orl_codegen.schema.json_values import JSONType, distinct, json_type
+from orl_codegen.schema.json_values import distinct, json_type
 from orl_codegen.schema.keywords import BOOKKEEPING, STRUCTURE
+from orl_codegen.schema.normalizing import Normalizer
 from orl_codegen.schema.pointer import join
+from orl_codegen.schema.shapes import TYPE_NAMES
 from orl_codegen.schema.tree import Kind, Schema, union_of
-
-TYPES = get_args(JSONType)
 
 COMBINATIONS = ("anyOf", "oneOf")
 
@@ -26,9 +27,9 @@ COMBINATIONS = ("anyOf", "oneOf")
 class Builder:
     """Builds the schemas of one document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, normalizer: Normalizer) -> None:
         self._document = document
-        self._flattener = Flattener(document)
+        self._flattener = Flattener(document, normalizer)
 
     def build(self, raw: object, pointer: str, around: Around) -> Schema:
         """The schema at `pointer`, with everything inside it."""
@@ -39,14 +40,12 @@ class Builder:
             if flat.loop is not None:
                 nullable = flat.keywords.get("nullable") is True
                 return Schema(kind="recursion", nullable=nullable, facts=_facts(flat.keywords), pointer=flat.loop)
-            return self._of_flat(flat)
+            return with_plain_limits(self._of_flat(flat))
 
     def _of_flat(self, flat: Flat) -> Schema:
         for name in COMBINATIONS:
-            if name in flat.keywords:
-                options = self._document.schemas(flat.keywords[name], flat.pointer, name)
-                if any(map(_adds_type, options)):
-                    return self._union(flat, name, options)
+            if _makes_union(flat.keywords.get(name)):
+                return self._union(flat, name, flat.keywords[name])
         values = _values(flat.keywords)
         kinds, nullable = _kinds(flat.keywords, values)
         schema = self._of_kinds(kinds, flat)
@@ -86,44 +85,53 @@ class Builder:
         first, rest = "prefixItems", "items"
         if isinstance(flat.keywords.get("items"), list):  # the tuples of drafts before 2020-12
             first, rest = "items", "additionalItems"
-        prefix = self._document.schemas(flat.keywords.get(first, []), flat.pointer, first)
+        prefix = flat.keywords.get(first, [])
+        items = self._optional_part(flat, rest)
         return Schema(
             kind="array",
             prefix=tuple(self._part(flat, part, first, i) for i, part in enumerate(prefix)),
-            items=self._optional_part(flat, rest),
+            items=None if not prefix and _says_nothing(items) else items,
             pointer=flat.pointer,
         )
 
     def _object(self, flat: Flat) -> Schema:
-        properties = flat.keywords.get("properties", {})
-        if not isinstance(properties, Mapping):
-            self._document.refuse(f"{flat.pointer}/properties", "it must be an object")
-        required = self._required(flat, properties)
+        properties: Mapping[str, Any] = flat.keywords.get("properties", {})
         return Schema(
             kind="object",
             properties=MappingProxyType(
                 {key: self._part(flat, part, "properties", key) for key, part in properties.items()}
             ),
-            required=frozenset(required),
-            additional=self._optional_part(flat, "additionalProperties"),
+            required=frozenset(_required(flat.keywords.get("required"), properties)),
+            additional=self._additional(flat),
             pointer=flat.pointer,
         )
-
-    def _required(self, flat: Flat, properties: Mapping[str, Any]) -> list[str]:
-        """The names in `required`, and the properties that say `required: true`, as draft 3 did."""
-        required = flat.keywords.get("required", [])
-        if not isinstance(required, (list, bool)):
-            self._document.refuse(f"{flat.pointer}/required", "it must be a list of names")
-        names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-        marked = [key for key, part in properties.items() if isinstance(part, Mapping) and part.get("required") is True]
-        return names + marked
 
     def _part(self, flat: Flat, raw: object, *keys: str | int) -> Schema:
         return self.build(raw, join(flat.pointer, *keys), flat.inside)
 
+    def _additional(self, flat: Flat) -> Schema | None:
+        """None also where anything goes, as it does by default; but a tool that says so cannot be called in full."""
+        part = self._optional_part(flat, "additionalProperties")
+        return None if flat.pointer and _says_nothing(part) else part
+
     def _optional_part(self, flat: Flat, keyword: str) -> Schema | None:
         raw = flat.keywords.get(keyword)
         return None if raw is None else self._part(flat, raw, keyword)
+
+
+def _says_nothing(schema: Schema | None) -> bool:
+    return schema is not None and schema.kind == "any" and schema.values is None and not schema.facts
+
+
+def _required(names: object, properties: Mapping[str, Any]) -> list[str]:
+    """The names in `required`, and the properties that say `required: true`, as draft 3 did."""
+    listed = names if isinstance(names, list) else []
+    marked = [key for key, part in properties.items() if isinstance(part, Mapping) and _is_true(part.get("required"))]
+    return listed + marked
+
+
+def _is_true(value: object) -> bool:
+    return str(value).strip().lower() == "true"
 
 
 def _adds_type(option: object) -> bool:
@@ -144,7 +152,7 @@ def _facts(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _unknown_types(keywords: Mapping[str, Any]) -> dict[str, list[str]]:
     """The names in `type` that JSON Schema does not know."""
-    unknown = [str(name) for name in _named_types(keywords) if name not in TYPES]
+    unknown = [str(name) for name in _named_types(keywords) if name not in TYPE_NAMES]
     return {"type": unknown} if unknown else {}
 
 
@@ -159,12 +167,12 @@ def _named_types(keywords: Mapping[str, Any]) -> list[Any]:
 
 def _kinds(keywords: Mapping[str, Any], values: tuple[Any, ...] | None) -> tuple[list[Kind], bool]:
     """The kinds that a schema allows besides null, and whether it allows null."""
-    known: list[Kind] = list(dict.fromkeys(name for name in _named_types(keywords) if name in TYPES))
+    known: list[Kind] = list(dict.fromkeys(name for name in _named_types(keywords) if name in TYPE_NAMES))
     if not known and "enum" not in keywords and "const" not in keywords:
         known = _implied_kinds(keywords)
-    nullable = "null" in known or keywords.get("nullable") is True or None in (values or ())
+    nullable = keywords.get("nullable") is True or ("null" in known if values is None else None in values)
     kinds: list[Kind] = [kind for kind in known if kind != "null"]
-    if known == ["null"] and not _unknown_types(keywords):
+    if values == (None,) or (known == ["null"] and not _unknown_types(keywords)):
         kinds = ["null"]
     if not kinds and values is not None:
         kinds = _kinds_of([value for value in values if value is not None]) or ["null"]

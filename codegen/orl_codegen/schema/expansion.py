@@ -15,10 +15,17 @@ from orl_codegen.errors import SchemaError, printable
 from orl_codegen.schema.building import Builder
 from orl_codegen.schema.document import Document
 from orl_codegen.schema.flattening import Around
+from orl_codegen.schema.normalizing import Normalizer, Reading, unwrapped
 from orl_codegen.schema.tree import Schema, union_of
 
 
 def expand(input_schema: object, tool: str) -> Schema:
+    """The schema that `expand_and_note` works out, where nobody reads the notes."""
+    schema, _ = expand_and_note(input_schema, tool)
+    return schema
+
+
+def expand_and_note(input_schema: object, tool: str) -> tuple[Schema, tuple[Reading, ...]]:
     """Work out the `input_schema` of a tool.
 
     Args:
@@ -26,15 +33,21 @@ def expand(input_schema: object, tool: str) -> Schema:
         tool: Wire name of the tool, for errors.
 
     Returns:
-        A schema of kind `object`.
+        A schema of kind `object`, and what in it is not JSON Schema and had to be read as something else or left out.
 
     Raises:
-        SchemaError: A reference leaves the document, dangles or leads only to itself; a limit is exceeded; a keyword
-            has a value of the wrong shape; or the input is not an object.
+        SchemaError: A reference leaves the document, dangles or leads only to itself; a limit is exceeded; a schema
+            is a number or a list; or the input is not an object.
     """
     if input_schema is None or input_schema is True:
         input_schema = {}
-    schema = Builder(Document(input_schema, tool)).build(input_schema, "", Around())
+    normalizer = Normalizer()
+    root = unwrapped(input_schema, normalizer)
+    schema = Builder(Document(root, tool), normalizer).build(root, "", Around())
+    return _as_object(schema, tool), tuple(normalizer.readings())
+
+
+def _as_object(schema: Schema, tool: str) -> Schema:
     if schema.kind == "any":
         schema = replace(schema, kind="object")
     if schema.kind == "union":

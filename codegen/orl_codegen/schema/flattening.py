@@ -14,6 +14,7 @@ from typing import Any
 from orl_codegen.schema.allof import Keywords, merge_all
 from orl_codegen.schema.document import Document
 from orl_codegen.schema.keywords import STRUCTURE
+from orl_codegen.schema.normalizing import Normalizer
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,9 @@ class Flat:
 class Flattener:
     """Flattens the schemas of one document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, normalizer: Normalizer) -> None:
         self._document = document
+        self._normalizer = normalizer
 
     def flatten(self, raw: object, pointer: str, around: Around) -> Flat:
         """Follow `$ref` and `allOf` until the keywords of one schema are left."""
@@ -94,6 +96,7 @@ class Flattener:
             return self._merge_all_of(flat) if "allOf" in flat.keywords else flat
 
     def _keywords(self, raw: object, pointer: str) -> Mapping[str, Any]:
+        raw = self._normalizer.plain(raw, pointer)
         if isinstance(raw, bool):
             return {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):

@@ -6,6 +6,7 @@ Python disagrees with JSON here (`True == 1`, and lists cannot be hashed), so no
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeGuard
 
@@ -32,7 +33,7 @@ def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def identity(value: Any) -> str:
     """A text that is equal for equal JSON values: 1 and 1.0 are the same, 1 and true are not."""
-    return canonical(_whole_as_int(value))
+    return canonical(whole_as_int(value))
 
 
 def differs(old: Any, new: Any) -> bool:
@@ -40,12 +41,13 @@ def differs(old: Any, new: Any) -> bool:
     return identity(old) != identity(new)
 
 
-def _whole_as_int(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
+def whole_as_int(value: Any, below: float = math.inf) -> Any:
+    """The same value with every whole number in it written as one: 1 for 1.0, if it is closer to 0 than `below`."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < below:
         return int(value)
     if isinstance(value, Mapping):
-        return {key: _whole_as_int(part) for key, part in value.items()}
-    return [_whole_as_int(part) for part in value] if isinstance(value, (list, tuple)) else value
+        return {key: whole_as_int(part, below) for key, part in value.items()}
+    return [whole_as_int(part, below) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def json_type(value: Any) -> JSONType:

@@ -145,7 +145,8 @@ MERGES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
 """How two values of each keyword are merged."""
 
 TOLD_IN_WORDS = frozenset(keyword.name for keyword in KEYWORDS if keyword.told == "in words")
-TOLD_AS_JSON = frozenset(keyword.name for keyword in KEYWORDS if keyword.told == "as JSON")
+TOLD_AS_JSON = tuple(keyword.name for keyword in KEYWORDS if keyword.told == "as JSON")
+"""In the order in which they are told."""
 
 CONSTRAINING = frozenset(keyword.name for keyword in KEYWORDS if keyword.limit is not None)
 """The facts that decide which values are accepted; every other fact is an annotation."""

@@ -95,4 +95,4 @@ def joined_text(first: object, second: object) -> object:
 
 
 def _both(first: object, second: object) -> dict[str, Any]:
-    return {"allOf": [first, second]}
+    return {"allOf": [part for part in (first, second) if part is not None]}

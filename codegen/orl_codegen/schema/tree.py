@@ -1,7 +1,7 @@
 """JSON Schema, worked out: one immutable tree in which every reference is resolved.
 
 `Schema` is the only form that types, wording, merging and drift read; `expansion` makes it. Text and values stay
-exactly as the server sent them.
+as the server sent them, but for what `normalizing` reads as something else.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ class Schema:
         nullable: Whether null is allowed besides `kind`.
         values: The values of `enum` and `const`, null left out (see `nullable`); None where any value will do.
         options: The branches of a union, flat and without duplicates.
-        items: The schema of each item of an array (beyond `prefix`); None where the schema has none.
+        items: The schema of each item of an array (beyond `prefix`); None where the schema has none, or a list without
+            `prefix` says that they may be anything.
         prefix: The schemas of the first items of an array (`prefixItems`).
         properties: The properties of an object, in the order of the schema.
         required: The names that must be present, including those that `properties` does not list.
         additional: The schema of properties that are not listed (`never` for `false`); None where the schema has
-            none.
+            none, or says that they may be anything, which only the input as a whole keeps.
         facts: Every other keyword, verbatim: `description`, `default`, `title`, limits, `pattern`, `format`, ...
         pointer: Where it is in the input_schema, after following references: schemas with the same pointer are the
             same definition and get the same type.

@@ -74,15 +74,15 @@ def general(schema: Schema) -> Iterator[Clause]:
     discriminator = facts.get("discriminator")
     if isinstance(discriminator, Mapping) and isinstance(discriminator.get("propertyName"), str):
         yield Clause("told apart by", word(discriminator["propertyName"]))
-    also = {key: value for key, value in facts.items() if key in TOLD_AS_JSON and not _required_groups(value)}
+    also = [key for key in TOLD_AS_JSON if key in facts and not _required_groups(facts[key])]
     if also:
-        yield Clause("also", json_text(also))
+        yield Clause("also", f"{{{', '.join(f'{json_text(key)}: {json_text(facts[key])}' for key in also)}}}")
 
 
 def _mentions_default(description: str, default: Any) -> bool:
     """Whether a description already mentions the default, as many do."""
-    spellings = {json_text(default), repr(default), str(default)} - {""}
-    spelled = "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
+    spellings = {json_text(default), repr(default), str(default), *([f"{default}.0"] if is_number(default) else [])}
+    spelled = "|".join(map(re.escape, sorted(spellings - {""}, key=len, reverse=True)))
     return bool(re.search(rf"(?i)\bdefaults?(?: to| is|:)? ?`?(?:{spelled})(?!\w|\.\w)", description))
 
 
@@ -108,10 +108,6 @@ def _group(option: Mapping[str, Any]) -> str:
 def _range(facts: Mapping[str, Any]) -> Iterator[Clause]:
     low, high = facts.get("minimum"), facts.get("maximum")
     above, below = facts.get("exclusiveMinimum"), facts.get("exclusiveMaximum")
-    if above is True:  # in draft 4, a boolean excludes the bound itself
-        low, above = None, low
-    if below is True:
-        high, below = None, high
     if is_number(low) and is_number(high):
         yield Clause(f"from {json_text(low)} to {json_text(high)}")
     elif is_number(low) or is_number(high):
@@ -133,8 +129,8 @@ def _count(low: object, high: object, unit: str) -> Iterator[Clause]:
 
 
 def json_text(value: Any) -> str:
-    """A value in the notation of JSON."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value in the notation of JSON, and the same text however its keys are ordered."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def word(text: str) -> str:

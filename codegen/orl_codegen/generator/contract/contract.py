@@ -21,7 +21,7 @@ from orl_codegen.generator.options import OnConflict
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.schema.tree import Schema
 
-NoteKind = Literal["left out", "widened", "renamed", "suspicious", "not shown"]
+NoteKind = Literal["left out", "widened", "renamed", "suspicious", "corrected", "not shown"]
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,8 @@ def _notes(tool: MergedTool, name: Identifier) -> list[Note]:
         note("suspicious", printable(", ".join(found)))
     if tool.other_keys:
         note("not shown", f"keys of its spec that ORS does not have: {printable(', '.join(tool.other_keys))}")
+    for reading in tool.readings:
+        note(reading.outcome, reading.message)
     unworded = sorted(wording.unworded(tool.schema))
     if unworded:
         note("not shown", f"keywords that JSON Schema does not define: {printable(', '.join(unworded))}")

@@ -12,7 +12,8 @@ from inspect import cleandoc
 
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
-from orl_codegen.schema.expansion import expand
+from orl_codegen.schema.expansion import expand_and_note
+from orl_codegen.schema.normalizing import Reading
 from orl_codegen.schema.tree import Schema
 from orl_codegen.schema.widening import widen
 
@@ -33,6 +34,7 @@ class MergedTool:
         tasks: The probed tasks that offer the tool; None for a shared one, which all offer.
         conflict: Whether its specs have different schemas.
         other_keys: Keys of its specs that ORS does not define, sorted.
+        readings: What in its schemas is not JSON Schema, and what was made of it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class MergedTool:
     tasks: tuple[int, ...] | None
     conflict: bool
     other_keys: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 def tool_names(snapshot: Snapshot) -> tuple[str, ...]:
@@ -66,7 +69,8 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
     """
     offer = snapshot.offers[name]
     specs = offer.specs
-    schemas = [expand(_input_schema(spec), name) for spec in specs]
+    expanded = [expand_and_note(_input_schema(spec), name) for spec in specs]
+    schemas = [schema for schema, _ in expanded]
     tasks = None if offer.shared else tuple(sorted({task for entry in offer.task_tools for task in entry.tasks}))
     return MergedTool(
         name=name,
@@ -75,6 +79,7 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
         tasks=tasks,
         conflict=any(schema != schemas[0] for schema in schemas),
         other_keys=tuple(sorted({key for spec in specs for key in spec} - SPEC_KEYS)),
+        readings=tuple(dict.fromkeys(reading for _, readings in expanded for reading in readings)),
     )
 
 

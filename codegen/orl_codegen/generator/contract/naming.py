@@ -122,9 +122,9 @@ def _method_name(wire_name: str) -> str:
 
 def _parameter_name(key: str) -> str:
     name = _identifier(key)
-    if name.startswith("__"):  # a method's `__x` is mangled by the compiler
+    if name.startswith("__"):  # a method's `__x` is mangled by the compiler, and `__x__` belongs to Python
         name = name.strip("_")
-    if not name.strip("_"):
+    if not name or (name != key and not name.strip("_")):
         name = "parameter"
     if name.endswith(ENDS_PARAMETERS):  # followed by a colon, it would be the next section of the docstring
         name = f"{name}_"

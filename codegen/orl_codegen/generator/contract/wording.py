@@ -42,7 +42,7 @@ def tool_text(schema: Schema) -> str:
 
 def unworded(schema: Schema) -> set[str]:
     """The keywords anywhere in a schema that the model does not learn of."""
-    found = set(schema.facts) - TOLD_IN_WORDS - TOLD_AS_JSON
+    found = set(schema.facts) - TOLD_IN_WORDS - {*TOLD_AS_JSON}
     return found.union(*(unworded(part) for part in parts_of(schema)))
 
 
@@ -73,9 +73,7 @@ def _others(schema: Schema, names: Names) -> Iterator[str]:
         return
     if schema.additional.kind == "never":
         yield "no other fields" if object_keys(schema) or "patternProperties" in schema.facts else "no fields"
-    elif schema.properties and schema.additional.kind == "any":
-        yield "other fields are allowed"
-    elif schema.properties and not _has_detail(schema.additional):
+    elif schema.properties and schema.additional.kind != "any" and not _has_detail(schema.additional):
         yield f"other fields are {_plural(schema.additional, names)}"
 
 

@@ -17,6 +17,7 @@ from orl_codegen.drift.comparison.pairs import ANY, Pair
 from orl_codegen.drift.comparison.renames import match_renamed
 from orl_codegen.drift.comparison.values import compare_default, compare_values
 from orl_codegen.drift.comparison.words import compare_annotations
+from orl_codegen.schema.titles import loose
 from orl_codegen.schema.tree import Schema
 
 
@@ -197,12 +198,15 @@ def _properties(schema: Schema) -> dict[str, Schema]:
 
 def _property(pair: Pair, before: str, after: str) -> Pair:
     old, new = _properties(pair.old)[before], _properties(pair.new)[after]
-    if before != after:  # the usual title is derived from the name
-        old, new = _untitled(old), _untitled(new)
+    if before != after:
+        old, new = _without_usual_title(old, before), _without_usual_title(new, after)
     return pair.child(old, new, "properties", after)
 
 
-def _untitled(schema: Schema) -> Schema:
+def _without_usual_title(schema: Schema, name: str) -> Schema:
+    """The schema without a title that is derived from its name, and so changes with it."""
+    if loose(str(schema.facts.get("title", ""))) != loose(name):
+        return schema
     return replace(schema, facts={key: value for key, value in schema.facts.items() if key != "title"})
 
 

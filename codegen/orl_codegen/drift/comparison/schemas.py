@@ -12,6 +12,7 @@ from orl_codegen.drift.change import Changes
 from orl_codegen.drift.comparison.accepted_types import in_words, types_of
 from orl_codegen.drift.comparison.branches import match_branches
 from orl_codegen.drift.comparison.constraints import compare_constraints
+from orl_codegen.drift.comparison.inclusion import includes
 from orl_codegen.drift.comparison.outlines import bare_outline, full_outline
 from orl_codegen.drift.comparison.pairs import ANY, Pair
 from orl_codegen.drift.comparison.renames import match_renamed
@@ -123,18 +124,17 @@ def _branches(pair: Pair) -> Changes:
 
 
 def _one_union(pair: Pair) -> Changes:
-    """A union on one side only."""
+    """A union on one side only. Where all of it is wider or narrower, the branch that is may say more."""
+    wider, narrower = includes(pair.new, pair.old), includes(pair.old, pair.new)
+    if not (wider and narrower):
+        rule = "type-generalized" if wider else "type-specialized" if narrower else "type-changed"
+        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
     match = _only_match(pair)
     if match is not None:
-        rule = "type-generalized" if pair.new.kind == "union" else "type-specialized"
-        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
-        yield from _accepted(match)
-        return
-    yield from compare_values(pair)
-    if types_of(pair.old) != types_of(pair.new):
-        yield from _types(pair)
-    else:  # the types are the same, and yet no branch matches
-        yield pair.change("type-changed", in_words(pair.old), in_words(pair.new))
+        widened = wider and pair.new.kind == "union" and includes(match.new, match.old)
+        narrowed = narrower and pair.old.kind == "union" and includes(match.old, match.new)
+        if widened or narrowed:
+            yield from _accepted(match)
 
 
 def _only_match(pair: Pair) -> Pair | None:

@@ -44,8 +44,8 @@ def _texts(old: MergedTool, new: MergedTool) -> Iterator[tuple[Place, str, str]]
     before, after = old.schema.properties, new.schema.properties
     for key in object_keys(new.schema):
         if key in object_keys(old.schema):
-            texts = (parameter_text(key, side.get(key, Schema("any"))) for side in (before, after))
-            yield at / "properties" / key, *map(_shown, texts)
+            old_line, new_line = (parameter_text(key, side.get(key, Schema("any"))) for side in (before, after))
+            yield at / "properties" / key, _shown(old_line), _shown(new_line)
 
 
 def _shown(text: str) -> str:

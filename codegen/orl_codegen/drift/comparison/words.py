@@ -36,7 +36,10 @@ def compare_annotations(pair: Pair) -> Changes:
 
 def compare_description(at: Place, subject: str, old: str, new: str, form: Callable[[str], str]) -> Changes:
     """The description of a tool or a parameter; `form` makes of a text what the model reads. A blank one is none."""
-    yield from _text(at, f"{subject}-description", old.strip(), new.strip(), form)
+    old, new = old.strip(), new.strip()
+    if form(old) != form(new):
+        action = "added" if not old else "removed" if not new else "changed"
+        yield at.change(f"{subject}-description-{action}", old or None, new or None)
 
 
 def as_paragraphs(text: str) -> str:
@@ -45,18 +48,13 @@ def as_paragraphs(text: str) -> str:
     return "\n".join(line.rstrip(" ") for line in lines).strip()
 
 
-def _text(at: Place, subject: str, old: str, new: str, form: Callable[[str], str]) -> Changes:
-    if form(old) != form(new):
-        action = "added" if not old else "removed" if not new else "changed"
-        yield at.change(f"{subject}-{action}", old or None, new or None)
-
-
 def _title(pair: Pair) -> Changes:
     """The title, which is told beside the description; that of the whole input is not."""
     old, new = pair.old.facts.get("title"), pair.new.facts.get("title")
     if pair.above and differs(old, new):
         before, after = (told_title(_name(pair.at), side) for side in (pair.old, pair.new))
-        yield from _text(pair.at / "title", "title", before, after, as_sentence)
+        if as_sentence(before) != as_sentence(after):
+            yield (pair.at / "title").change("title-changed", before or None, after or None)
 
 
 def _name(at: Place) -> str:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from orl_codegen.schema.json_values import distinct, same
+from orl_codegen.schema.json_values import distinct, is_number, same
 from orl_codegen.schema.keywords import LOWER_LIMITS, UPPER_LIMITS
 from orl_codegen.schema.tree import EMPTY, Schema, union_of
 
 OF_CONTAINS = frozenset({"minContains", "maxContains"})
-"""Limits that mean nothing without the `contains` beside them, so they are not widened on their own."""
+"""Limits that mean nothing without the `contains` beside them, so they go with it."""
 
 
 def widen(schemas: Sequence[Schema]) -> Schema:
@@ -66,7 +66,10 @@ def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:
     shared = {key: value for key, value in a.facts.items() if key in b.facts and same(value, b.facts[key])}
     for wider, keywords in ((min, LOWER_LIMITS), (max, UPPER_LIMITS)):
         for key in keywords:
-            if key not in OF_CONTAINS and all(isinstance(side.facts.get(key), (int, float)) for side in (a, b)):
+            # In draft 4, an exclusive limit is a boolean beside the limit itself.
+            if is_number(a.facts.get(key)) and is_number(b.facts.get(key)):
                 shared[key] = wider(a.facts[key], b.facts[key])
+    if "contains" not in shared:
+        shared = {key: value for key, value in shared.items() if key not in OF_CONTAINS}
     texts = list(dict.fromkeys(text for text in (a.description, b.description) if text.strip()))
     return MappingProxyType({**shared, **({"description": "\n".join(texts)} if texts else {})})

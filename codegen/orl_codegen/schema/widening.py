@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from orl_codegen.schema.json_values import distinct, same
-from orl_codegen.schema.keywords import LOWER_LIMITS, UPPER_LIMITS
+from orl_codegen.schema.json_values import distinct, is_number, same
+from orl_codegen.schema.keywords import EXCLUSIVE, LOWER, UPPER
 from orl_codegen.schema.tree import EMPTY, Schema, union_of
 
 OF_CONTAINS = frozenset({"minContains", "maxContains"})
-"""Limits that mean nothing without the `contains` beside them, so they are not widened on their own."""
+"""Limits that mean nothing without the `contains` beside them, so they go with it."""
 
 
 def widen(schemas: Sequence[Schema]) -> Schema:
@@ -64,9 +64,26 @@ def _wider_object(a: Schema, b: Schema) -> Schema:
 def _shared_facts(a: Schema, b: Schema) -> MappingProxyType[str, Any]:
     """The wider limit, where both schemas set one; the texts of both; and what is the same in both."""
     shared = {key: value for key, value in a.facts.items() if key in b.facts and same(value, b.facts[key])}
-    for wider, keywords in ((min, LOWER_LIMITS), (max, UPPER_LIMITS)):
-        for key in keywords:
-            if key not in OF_CONTAINS and all(isinstance(side.facts.get(key), (int, float)) for side in (a, b)):
-                shared[key] = wider(a.facts[key], b.facts[key])
+    for wider, limits in ((min, LOWER), (max, UPPER)):
+        for limit in limits:
+            first, second = (_bound(side.facts, limit, lower=wider is min) for side in (a, b))
+            if first and second:
+                shared.pop(EXCLUSIVE.get(limit, ""), None)
+                value, _, keyword = wider(first, second)
+                shared[keyword] = value
+    if "contains" not in shared:
+        shared = {key: value for key, value in shared.items() if key not in OF_CONTAINS}
     texts = list(dict.fromkeys(text for text in (a.description, b.description) if text.strip()))
     return MappingProxyType({**shared, **({"description": "\n".join(texts)} if texts else {})})
+
+
+def _bound(facts: Mapping[str, Any], limit: str, *, lower: bool) -> tuple[Any, bool, str] | None:
+    """A limit as its value, whether the wider of two equal ones sorts last, and its keyword; None if there is none.
+
+    There is at most one of a limit and its exclusive form (see `bounds`).
+    """
+    exclusive = EXCLUSIVE.get(limit, "")
+    for keyword in (limit, exclusive):
+        if is_number(facts.get(keyword)):
+            return facts[keyword], (keyword == exclusive) == lower, keyword
+    return None

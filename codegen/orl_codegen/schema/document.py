@@ -6,13 +6,14 @@ document calls `count` for every schema and `deeper` for every level.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import NoReturn
-from urllib.parse import unquote
 
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.schema.pointer import look_up
+from orl_codegen.schema.references import Outside, References
 
 MAX_DEPTH = 64
 """How deep schemas may nest once references are followed."""
@@ -47,25 +48,40 @@ class Document:
         finally:
             self._depth -= 1
 
-    def target_of(self, reference: object, pointer: str) -> str:
-        """The pointer that a `$ref` at `pointer` leads to."""
-        if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+    def target_of(self, schema: object, keyword: str, pointer: str, scope: Iterable[str]) -> str:
+        """The pointer that a reference leads to.
+
+        Args:
+            schema: The schema that holds the reference, as the server sent it.
+            keyword: `$ref`, `$dynamicRef` or `$recursiveRef`.
+            pointer: Where the schema is.
+            scope: The pointers of the schemas around it, outermost first.
+        """
+        reference = schema.get(keyword) if isinstance(schema, Mapping) else None
+        try:
+            target = self.references.target(schema, keyword, scope) if isinstance(reference, str) else None
+        except Outside:
+            target = None
+        except LookupError:
+            self.refuse(pointer, f"its reference {printable(reference)!r} leads nowhere")
+        if target is None:
             self.refuse(
                 pointer,
                 f"its reference {printable(reference)!r} leaves the document, and orl-codegen reads neither files nor "
                 "addresses that a server names; only references such as '#/$defs/Name' are followed",
             )
-        target = unquote(reference[1:])
         if target == pointer:
             self.refuse(pointer, "a reference leads only to itself")
         return target
 
-    def at(self, target: str, pointer: str) -> object:
-        """What the target of a `$ref` at `pointer` is."""
-        try:
-            return look_up(self._root, target)
-        except LookupError:
-            self.refuse(pointer, f"its reference {printable('#' + target)!r} leads nowhere")
+    @cached_property
+    def references(self) -> References:
+        """The references of the document, once the first one is met."""
+        return References(self._root)
+
+    def at(self, target: str) -> object:
+        """What is at the pointer that a reference leads to."""
+        return look_up(self._root, target)
 
     def schemas(self, value: object, pointer: str, keyword: str) -> list[object]:
         """The value of a keyword that lists schemas."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from orl_codegen.schema.allof import Keywords, merge_all
 from orl_codegen.schema.document import Document
-from orl_codegen.schema.keywords import STRUCTURE
+from orl_codegen.schema.keywords import MERGES, STRUCTURE
 from orl_codegen.schema.normalizing import Normalizer
+from orl_codegen.schema.references import REFERENCES
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,16 @@ class Flattener:
         self._normalizer = normalizer
 
     def flatten(self, raw: object, pointer: str, around: Around) -> Flat:
-        """Follow `$ref` and `allOf` until the keywords of one schema are left."""
+        """Follow references and `allOf` until the keywords of one schema are left."""
         self._document.count(pointer)
         with self._document.deeper(pointer):
             keywords = self._keywords(raw, pointer)
-            flat = Flat(_without("$ref", keywords), pointer, around)
-            if "$ref" in keywords:
-                target = self._document.target_of(keywords["$ref"], pointer)
+            flat = Flat(self._own(keywords), pointer, around)
+            for reference in filter(keywords.__contains__, REFERENCES):
+                target = self._document.target_of(raw, reference, pointer, around.repeats)
                 if around.loops_to(target):
                     return replace(flat, loop=target)
-                flat = self._follow(flat, target)
+                flat = self._follow(replace(flat, pointer=pointer), target)
             return self._merge_all_of(flat) if "allOf" in flat.keywords else flat
 
     def _keywords(self, raw: object, pointer: str) -> Mapping[str, Any]:
@@ -105,9 +106,18 @@ class Flattener:
             self._document.schemas(raw["allOf"], pointer, "allOf")
         return raw
 
+    def _own(self, keywords: Mapping[str, Any]) -> Keywords:
+        """The keywords that are about a schema itself: no references, and no places for the definitions of others."""
+        return {
+            keyword: value
+            for keyword, value in keywords.items()
+            if keyword not in REFERENCES
+            and (keyword in MERGES or not self._document.references.holds_definitions(value))
+        }
+
     def _follow(self, flat: Flat, target: str) -> Flat:
         """Merge the schema at `target` into the keywords beside the reference to it."""
-        found = self.flatten(self._document.at(target, flat.pointer), target, flat.inside)
+        found = self.flatten(self._document.at(target), target, flat.inside)
         merged = replace(found, keywords=merge_all([flat.keywords, found.keywords]))
         if not flat.keywords.keys() & STRUCTURE - {"nullable"}:
             return merged
@@ -115,7 +125,7 @@ class Flattener:
         return replace(merged, pointer=flat.pointer, around=found.around.with_merged({found.pointer: 0}))
 
     def _merge_all_of(self, flat: Flat) -> Flat:
-        keywords = _without("allOf", flat.keywords)
+        keywords = {keyword: value for keyword, value in flat.keywords.items() if keyword != "allOf"}
         parts = [
             self.flatten(part, f"{flat.pointer}/allOf/{i}", flat.inside)
             for i, part in enumerate(flat.keywords["allOf"])
@@ -129,10 +139,6 @@ class Flattener:
         if loops:
             merged["allOf"] = [*merged.get("allOf", []), *loops]  # cannot be merged: told as JSON
         return replace(flat, keywords=merged, around=flat.around.with_merged(_followed(parts, flat.pointer)))
-
-
-def _without(name: str, keywords: Mapping[str, Any]) -> Keywords:
-    return {keyword: value for keyword, value in keywords.items() if keyword != name}
 
 
 def _followed(parts: Iterable[Flat], pointer: str) -> dict[str, int]:

@@ -60,6 +60,8 @@ class Keyword:
 KEYWORDS = (
     # Structure. A `type` that JSON Schema does not know, and a combination that makes no union, stay facts.
     Keyword("$ref",                  "structure",   keep_first,       "by type"),
+    Keyword("$dynamicRef",           "structure",   keep_first,       "by type"),
+    Keyword("$recursiveRef",         "structure",   keep_first,       "by type"),
     Keyword("type",                  "structure",   common_types,     "in words",   "other"),
     Keyword("nullable",              "structure",   if_both,          "by type"),
     Keyword("enum",                  "structure",   common_values,    "by type"),
@@ -127,6 +129,8 @@ KEYWORDS = (
     Keyword("$id",                   "bookkeeping", keep_first,       "not at all"),
     Keyword("id",                    "bookkeeping", keep_first,       "not at all"),
     Keyword("$anchor",               "bookkeeping", keep_first,       "not at all"),
+    Keyword("$dynamicAnchor",        "bookkeeping", keep_first,       "not at all"),
+    Keyword("$recursiveAnchor",      "bookkeeping", keep_first,       "not at all"),
     Keyword("$comment",              "bookkeeping", keep_first,       "not at all"),
     Keyword("$defs",                 "bookkeeping", keep_first,       "not at all"),
     Keyword("definitions",           "bookkeeping", keep_first,       "not at all"),

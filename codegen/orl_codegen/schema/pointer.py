@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 def escape(key: str) -> str:
@@ -35,12 +35,15 @@ def look_up(document: object, pointer: str) -> object:
     for key in split(pointer):
         if isinstance(found, Mapping) and key in found:
             found = found[key]
-        elif isinstance(found, list) and _is_index(key) and int(key) < len(found):
-            found = found[int(key)]
+        elif isinstance(found, list) and (at := index(key, found)) is not None:
+            found = found[at]
         else:
             raise LookupError(pointer)
     return found
 
 
-def _is_index(key: str) -> bool:
-    return key.isdecimal() and len(key) < 20  # Python refuses to read an integer of thousands of digits
+def index(key: str, items: Sequence[object]) -> int | None:
+    """The index into a list that a key spells; None where it spells none of this list."""
+    # Python refuses to read an integer of thousands of digits.
+    at = int(key) if key.isdecimal() and len(key) < 20 else len(items)
+    return at if at < len(items) else None

@@ -1,22 +1,32 @@
 """What is sent to the type generator: a bundle of classes that holds not one character of a server's text.
 
 Classes, fields and enum values are placeholders (`N0`, `f0`, `v0`). `Bundle` remembers what each of them stands for.
+
+A nested type is named by the tool and the keys that lead to it, `BookFlight` for `flight` of the tool `book`, or by its
+title where that is a name and no other type of the tool has it. Objects of one tool that have the same title and are
+alike share one type, named by the first place in the order of the schema. So a name stays when a definition is renamed
+or written out on the server, when tools come or go, and when a later parameter uses it too.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from orl_codegen.generator.contract.naming import Identifier, Scope, type_name
+from orl_codegen.generator.contract.naming import Identifier, Scope, pascal, type_name
 from orl_codegen.generator.contract.python_types import is_literal, is_typed, object_keys
 from orl_codegen.schema.json_values import distinct
-from orl_codegen.schema.tree import Schema
+from orl_codegen.schema.tree import EMPTY, Schema
 
 MAX_UNION = 100
 """How many types a union may have; a longer one becomes `Any`, and its branches are only told in words."""
+
+MAX_TITLE = 40
+"""The longest title that makes a name."""
 
 SLOTS = "Slots"
 """The placeholder class that has every slot for a field."""
@@ -26,6 +36,9 @@ Slot = dict[str, Any]
 
 Path = list[str]
 """The keys that lead from a tool to a schema inside it, of which a nested type gets its name."""
+
+Form = tuple[Any, ...]
+"""What a schema consists of, without its place."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +111,36 @@ class ToolTypes:
     Attributes:
         tool: Name of the method.
         root: Its top-level object.
-        nested: The objects that have a placeholder, by pointer: a definition gets one type, unless it differs by place.
+        nested: The placeholders of the objects so far, by title and by what they consist of (see `_form`): objects that
+            are alike have one type, whether the server wrote them once or in several places.
+        paths: Where each of these placeholders comes first.
+        around: The placeholders of the objects by pointer, for what leads back to them.
     """
 
     def __init__(self, bundle: Bundle, tool: Identifier, root: Schema) -> None:
         self.bundle = bundle
         self.tool = tool
         self.root = root
-        self.nested: dict[str, list[Shape]] = {}
+        self.nested: dict[Form, str] = {}
+        self.paths: dict[str, Path] = {}
+        self.around: dict[str, str] = {}
 
     def add_parameters(self) -> str:
         """The placeholder of a class whose fields are the parameters of the tool."""
         placeholder = self.bundle.add_shape(self.root)
         self._define_object(placeholder, self.root, [])
+        self._name_types()
         return placeholder
+
+    def _name_types(self) -> None:
+        shapes = [self.bundle.shapes[placeholder] for placeholder in self.paths]
+        titles = {shape.placeholder: _title_of(shape.schema) for shape in shapes if shape.schema is not None}
+        uses = Counter(title.casefold() for title in titles.values())
+        for shape in shapes:
+            title = titles[shape.placeholder]
+            words = [title] if title and uses[title.casefold()] == 1 else self.paths[shape.placeholder]
+            name = type_name([self.tool, *(words or ["arguments"])], self.bundle.scope)
+            self.bundle.shapes[shape.placeholder] = replace(shape, name=name)
 
     def _define_object(self, placeholder: str, schema: Schema, path: Path) -> None:
         fields = {key: schema.properties.get(key, Schema("any")) for key in object_keys(schema)}
@@ -168,24 +197,45 @@ class ToolTypes:
 
     def _nested_type(self, schema: Schema, path: Path) -> str:
         """The placeholder of the nested type of an object, new or known."""
-        known = self.nested.setdefault(schema.pointer, [])
-        for shape in known:
-            if shape.schema is not None and _same_shape(schema, shape.schema):
-                return shape.placeholder
-        *_, parent, key = ("", "", *schema.pointer.split("/"))
-        words = [key] if parent in ("$defs", "definitions") else path or ["arguments"]
-        placeholder = self.bundle.add_shape(schema, type_name([self.tool, *words], self.bundle.scope))
-        known.append(self.bundle.shapes[placeholder])
-        self._define_object(placeholder, schema, path)
+        bare = replace(schema, nullable=False, values=None, facts=EMPTY)
+        form = (_title_of(schema), self._form(bare, ()))
+        known = self.nested.get(form)
+        placeholder = self.nested[form] = self.around[schema.pointer] = known or self.bundle.add_shape(schema)
+        if known is None:
+            self.paths[placeholder] = path
+            self._define_object(placeholder, schema, path)
         return placeholder
 
+    def _form(self, schema: Schema, around: tuple[str, ...]) -> Form:
+        """What a schema consists of, whatever its place and the names of its definitions are.
+
+        A schema that contains itself leads back by a number of steps, or to the type of an object further out.
+        """
+        own = (schema.kind, schema.nullable, repr(schema.values), repr(dict(schema.facts)), sorted(schema.required))
+        if schema.kind == "recursion":
+            steps = around[::-1].index(schema.pointer) if schema.pointer in around else None
+            outer = self.around.get(schema.pointer) if steps is None and schema.pointer else None
+            return (repr(own), steps, outer)
+        inside = (*around, schema.pointer)
+        single = (None if part is None else self._form(part, inside) for part in (schema.items, schema.additional))
+        several = (tuple(self._form(part, inside) for part in parts) for parts in (schema.options, schema.prefix))
+        properties = tuple((key, self._form(part, inside)) for key, part in schema.properties.items())
+        return (repr(own), *single, *several, properties)
+
     def _recursion(self, schema: Schema) -> Slot:
-        around = self.nested.get(schema.pointer)
-        if around:
-            return _reference(around[-1].placeholder)
+        if schema.pointer in self.around:
+            return _reference(self.around[schema.pointer])
         if schema.pointer == "" and is_typed(self.root):
             return _reference(self._nested_type(self.root, []))
         return {}
+
+
+def _title_of(schema: Schema) -> str:
+    """The title of an object as a name, such as `FlightLeg`; empty where it has none, or a sentence."""
+    title = schema.facts.get("title")
+    if not isinstance(title, str) or len(title) > MAX_TITLE or not re.fullmatch(r"[A-Za-z]\w*( \w+){0,3}", title, re.A):
+        return ""
+    return pascal(title)
 
 
 def _class(fields: dict[str, Slot]) -> Slot:
@@ -194,7 +244,3 @@ def _class(fields: dict[str, Slot]) -> Slot:
 
 def _reference(placeholder: str) -> Slot:
     return {"$ref": f"#/$defs/{placeholder}"}
-
-
-def _same_shape(a: Schema, b: Schema) -> bool:
-    return (a.properties, a.required, a.additional) == (b.properties, b.required, b.additional)

@@ -41,7 +41,7 @@ SCHEMAS = (
         training="error",
         code="error",
         sentence="The parameter {what} is now called {new}, previously {old}.",
-        meaning="A parameter has a new name and the same schema.",
+        meaning="A parameter has a new name; what else changed in it has findings of its own.",
         why="Callers and the model use the old name.",
         react=CALLERS,
     ),

@@ -31,7 +31,7 @@ TOOLS = (
         training="error",
         code="error",
         sentence="The tool {old} is now called {new}.",
-        meaning="A tool has a new name and the same schema.",
+        meaning="A tool has a new name; what else changed in it has findings of its own.",
         why="Calls under the old name fail, and the model has learnt the old name.",
         react=CALLERS,
     ),

@@ -33,7 +33,8 @@ def match_renamed(old: Mapping[str, T], new: Mapping[str, T], *ways: Way[T]) -> 
         if removed and added:
             found = way(removed, added)
             removed = {name: thing for name, thing in removed.items() if name not in found}
-            added = {name: thing for name, thing in added.items() if name not in found.values()}
+            taken = set(found.values())
+            added = {name: thing for name, thing in added.items() if name not in taken}
             renamed |= found
     return renamed
 

@@ -62,11 +62,6 @@ def words_in(value: Any) -> Words:
     return frozenset(found)
 
 
-def shared(old: Words, new: Words) -> float:
-    """How much of the words of two things is common to both, from 0 to 1."""
-    return 2 * len(old & new) / (len(old) + len(new) or 1)
-
-
 def match_similar(
     removed: Iterable[str], added: Iterable[str], old: Mapping[str, Words], new: Mapping[str, Words]
 ) -> dict[str, str]:

@@ -17,7 +17,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from orl_codegen.cli.check import check
-from orl_codegen.drift.acceptance import Acceptance
+from orl_codegen.drift.acceptance import UNEDITED, Acceptance
+from orl_codegen.drift.change import Change
 from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats import FORMATS
 from orl_codegen.drift.policy_tables import read_acceptances
@@ -80,6 +81,16 @@ def test_text_ends_with_what_to_do() -> None:
     assert not report(ORDINARY, pasted(found)).failed
 
 
+def test_a_report_in_bulk_is_short() -> None:
+    """Findings stand under their tool, two lines each; the blocks to paste are printed on request only."""
+    changes = [Change("param-removed", f"tool{i % 10}", f"/input_schema/properties/p{i}", "string") for i in range(100)]
+    lines = click.unstyle(FORMATS["text"](report(changes))).splitlines()
+    assert [line for line in lines if line.startswith("    tool")] == [
+        f"    tool{i}  generated/kitchen.py:7" for i in range(10)
+    ]
+    assert len(lines) < 230 and "--accept-block" in "\n".join(lines)
+
+
 def test_the_block_to_paste_survives_hostile_names() -> None:
     """The block is TOML that accepts exactly what was found, whatever the tool and its parameters are called."""
     assert not report(hostile(), pasted(report(hostile()))).failed
@@ -87,7 +98,7 @@ def test_the_block_to_paste_survives_hostile_names() -> None:
 
 def pasted(found: Report) -> tuple[Acceptance, ...]:
     """What the block of a text report accepts, once it is pasted."""
-    text = click.unstyle(FORMATS["text"](found))
+    text = click.unstyle(FORMATS["text"](replace(found, accept_blocks=True))).replace(UNEDITED, "fine")
     block = text[text.index("[[tool.orl-codegen.accept]]") : text.index("To write the files again")]
     return read_acceptances(tomllib.loads(block)["tool"]["orl-codegen"]["accept"])
 

@@ -81,6 +81,7 @@ def test_a_rule_that_is_off_finds_nothing() -> None:
     [
         ({"fingerprint": "0" * 12}, "reason"),
         ({"fingerprint": "0" * 12, "reason": " "}, "reason"),
+        ({"fingerprint": "0" * 12, "reason": "reviewed: say why"}, "Replace it with the reason"),
         ({"reason": "fine"}, "name the change"),
         ({"rule": "tool-removed", "reason": "fine"}, "name the change"),
         ({"rule": "tool-remove", "path": "", "reason": "fine"}, "Did you mean tool-removed?"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,6 +54,9 @@ _REPORT_OPTIONS = [
         type=click.Choice(FAILING),
         help=f"The mildest severity that gives exit status 1.  [default: {DEFAULT_FAIL_ON}]",
     ),
+    click.option(
+        "--accept-block", "accept_blocks", is_flag=True, help="Add the TOML blocks that accept what fails, to paste."
+    ),
 ]
 
 
@@ -69,6 +73,7 @@ def check(
     format_: str,
     profile: Profile | None,
     fail_on: Severity | None,
+    accept_blocks: bool,
     offline: bool,
     show_diff: bool,
     quiet: bool,
@@ -106,7 +111,7 @@ def check(
     for failure in report.failures:
         click.echo(f"orl-codegen: {failure}", err=True)
     if not quiet or report.findings or report.failures or format_ != "text":
-        print_report(report, format_)
+        print_report(replace(report, accept_blocks=accept_blocks), format_)
     return 2 if report.failures else int(report.failed)
 
 

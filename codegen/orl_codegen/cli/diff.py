@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from orl_codegen.cli.check import print_report, report_options, settings
@@ -12,7 +14,9 @@ from orl_codegen.drift.rules import Profile, Severity
 @click.argument("old")
 @click.argument("new")
 @report_options
-def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Severity | None) -> int:
+def diff(
+    old: str, new: str, format_: str, profile: Profile | None, fail_on: Severity | None, accept_blocks: bool
+) -> int:
     """Compare two snapshots, each given as a file path or as `<git ref>:<path>`, such as HEAD~1:generated/kitchen.json.
 
     Exit status 0: no drift; 1: drift; 2: a snapshot could not be read.
@@ -28,5 +32,5 @@ def diff(old: str, new: str, format_: str, profile: Profile | None, fail_on: Sev
     findings = policy.judge(changes, after.slug, after.shown, after.lines)
     comparison = Comparison("old ↔ new", "different" if findings else "same", findings)
     report = Report((Checked(after.name, f"{before.name} → {after.name}", (comparison,)),), policy.profile, severity)
-    print_report(report, format_)
+    print_report(replace(report, accept_blocks=accept_blocks), format_)
     return int(report.failed)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.rules import RULES
 
+UNEDITED = "reviewed: say why"
+"""The reason in a block that is printed for pasting; it has to be replaced by a real one."""
+
 
 @dataclass(frozen=True)
 class Acceptance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -53,10 +53,22 @@ class Change:
     def _place(self) -> Place:
         return Place(self.tool, self.path)
 
+    @property
+    def _around(self) -> Change:
+        """The change as one of what its keyword stands in: a limit limits the schema around it."""
+        return replace(self, path=self.path.rpartition("/")[0])
+
+    @property
+    def _was(self) -> Change:
+        """The change at the old name, of something that was renamed."""
+        return replace(self, path=f"{self.path.rpartition('/')[0]}/{escape(shown(self.old))}")
+
     def sentence(self, template: str) -> str:
         """One sentence about the change; the server's values are escaped and cut to where they differ."""
         old, new = _contrast(shown(self.old), shown(self.new))
-        text = template.format(what=self.what, old=old, new=new, path=quoted(self._place.key))
+        text = template.format(
+            what=self.what, around=self._around.what, was=self._was.what, old=old, new=new, path=quoted(self._place.key)
+        )
         return text[0].upper() + text[1:]
 
 

@@ -84,6 +84,7 @@ class Report:
         fail_on: The mildest severity that fails.
         verbose: Print what the rules mean, if the format has room for that.
         unused: Acceptances that no longer cover anything; empty if the run did not look at everything.
+        accept_blocks: Print the blocks that accept what fails, if the format has room for that.
     """
 
     checked: tuple[Checked, ...]
@@ -91,6 +92,7 @@ class Report:
     fail_on: Severity
     verbose: bool = False
     unused: tuple[Acceptance, ...] = ()
+    accept_blocks: bool = False
 
     def __iter__(self) -> Iterator[tuple[Checked, Comparison, Finding]]:
         """Every finding, including accepted ones, with the environment and the comparison it comes from."""

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from orl_codegen.drift.acceptance import Acceptance
+from orl_codegen.drift.acceptance import UNEDITED, Acceptance
 from orl_codegen.drift.rules import RULES, SEVERITIES, Severity
 from orl_codegen.errors import ConfigError, printable
 
@@ -84,6 +84,11 @@ def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
         raise ConfigError(f"{_ACCEPT}: every value except `expires` must be a text.")
     if not values.get("reason", "").strip():
         raise ConfigError(f"{_ACCEPT}: each entry needs a `reason` that says why the change is accepted.")
+    if values["reason"].strip() == UNEDITED:
+        raise ConfigError(
+            f"{_ACCEPT}: an entry still has the reason that check printed, {UNEDITED!r}. Replace it with the reason "
+            "why the change is accepted."
+        )
     if "rule" in values:
         _require_rule(values["rule"], _ACCEPT)
         _refuse_file_rule(values["rule"], _ACCEPT, "accepted")

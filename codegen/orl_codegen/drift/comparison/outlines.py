@@ -11,17 +11,19 @@ from orl_codegen.schema.tree import Schema
 
 def full_outline(schema: Schema) -> str:
     """What a schema accepts and how it is described, as one text."""
-    return canonical(_parts(schema, descriptions=True))
+    return canonical(outline(schema))
 
 
 def bare_outline(schema: Schema) -> str:
     """What a schema accepts, as one text; descriptions do not count."""
-    return canonical(_parts(schema, descriptions=False))
+    return canonical(outline(schema, descriptions=False))
 
 
-def _parts(schema: Schema, descriptions: bool) -> dict[str, Any]:
+def outline(schema: Schema, descriptions: bool = True) -> dict[str, Any]:
+    """What a schema accepts, and how it is described, as JSON."""
+
     def inside(part: Schema) -> dict[str, Any]:
-        return _parts(part, descriptions)
+        return outline(part, descriptions)
 
     parts: dict[str, Any] = {
         "kind": [schema.kind, schema.nullable],

@@ -13,9 +13,8 @@ from orl_codegen.drift.comparison.accepted_types import in_words, types_of
 from orl_codegen.drift.comparison.branches import match_branches
 from orl_codegen.drift.comparison.constraints import compare_constraints
 from orl_codegen.drift.comparison.inclusion import includes
-from orl_codegen.drift.comparison.outlines import bare_outline, full_outline
 from orl_codegen.drift.comparison.pairs import ANY, Pair
-from orl_codegen.drift.comparison.renames import match_renamed
+from orl_codegen.drift.comparison.renamed_parameters import match_renamed_parameters
 from orl_codegen.drift.comparison.values import compare_default, compare_values
 from orl_codegen.drift.comparison.words import compare_annotations
 from orl_codegen.schema.titles import loose
@@ -164,7 +163,7 @@ def _alone(schema: Schema, branch: Schema) -> Schema:
 def _parameters(pair: Pair) -> Changes:
     """The properties of two objects: the parameters of a tool, or the fields of an object below it."""
     old, new = _properties(pair.old), _properties(pair.new)
-    renamed = match_renamed(old, new, full_outline, bare_outline)
+    renamed = match_renamed_parameters(old, new)
     kept = {name: name for name in old if name in new} | renamed
     yield from _removed(pair, old, kept)
     yield from _added(pair, new, kept)

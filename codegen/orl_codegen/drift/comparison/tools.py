@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orl_codegen.drift.change import Changes, Place
-from orl_codegen.drift.comparison.outlines import full_outline
 from orl_codegen.drift.comparison.pairs import Pair
-from orl_codegen.drift.comparison.renames import match_renamed
+from orl_codegen.drift.comparison.renamed_tools import match_renamed_tools
 from orl_codegen.drift.comparison.schemas import compare_schemas
 from orl_codegen.drift.comparison.texts import compare_texts
 from orl_codegen.drift.comparison.words import as_paragraphs, compare_description
@@ -28,7 +27,7 @@ def compare_tools(old: Snapshot, new: Snapshot, allow_partial: bool) -> Changes:
     """Every change of the tools; those whose specs are identical, character for character, are not examined."""
     same = {name for name in tool_names(old) if _text(specs(old, name)) == _text(specs(new, name))}
     before, after = (_merged(side, same, allow_partial) for side in (old, new))
-    renamed = match_renamed(before, after, _outline, _schema_outline)
+    renamed = match_renamed_tools(before, after, old, new)
     yield from _removed(before, after, renamed, new)
     yield from _added(before, after, renamed, old)
     yield from _identifiers(tool_names(old), tool_names(new))
@@ -61,15 +60,6 @@ def _merged(snapshot: Snapshot, same: set[str], allow_partial: bool) -> Tools:
             if not allow_partial:
                 raise
     return tools
-
-
-def _outline(tool: MergedTool) -> str:
-    return f"{tool.description.strip()}\n{full_outline(tool.schema)}"
-
-
-def _schema_outline(tool: MergedTool) -> str | None:
-    """None for a tool without parameters: the schemas of all such tools are equal, so they identify none."""
-    return full_outline(tool.schema) if tool.schema.properties else None
 
 
 def _removed(before: Tools, after: Tools, renamed: Mapping[str, str], new: Snapshot) -> Changes:

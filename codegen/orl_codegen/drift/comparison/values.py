@@ -29,14 +29,18 @@ def compare_values(pair: Pair) -> Changes:
 def _enum(pair: Pair, old: Sequence[Any], new: Sequence[Any]) -> Changes:
     place = pair.at / "enum"
     before, after = ({identity(value): value for value in side} for side in (old, new))
-    for key, value in before.items():
-        if key not in after:
-            yield place.change("enum-value-removed", value)
-    for key, value in after.items():
-        if key not in before:
-            yield place.change("enum-value-added", None, value)
+    removed = [value for key, value in before.items() if key not in after]
+    added = [value for key, value in after.items() if key not in before]
+    if removed or added:
+        rule = "enum-values-changed" if removed and added else f"enum-value-{'removed' if removed else 'added'}"
+        yield place.change(rule, _one_or_all(removed), _one_or_all(added))
     if [key for key in before if key in after] != [key for key in after if key in before]:
         yield place.change("enum-order-changed", list(old), list(new))
+
+
+def _one_or_all(values: Sequence[Any]) -> Any:
+    """The only value as it is, several as a list; None if there is none."""
+    return values[0] if len(values) == 1 else list(values) or None
 
 
 def _as_json(values: Sequence[Any] | None) -> Any:

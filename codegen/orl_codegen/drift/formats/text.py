@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from orl_codegen.drift.acceptance import Acceptance
+from orl_codegen.drift.acceptance import UNEDITED, Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
 from orl_codegen.drift.rules import RULES
 from orl_codegen.errors import printable
@@ -34,9 +34,11 @@ def _environment(checked: Checked, verbose: bool) -> Iterator[str]:
     width = max((len(comparison.name) for comparison in checked.comparisons), default=0)
     for comparison in checked.comparisons:
         yield f"  {comparison.name:<{width}}  {_outcome(comparison)}"
-        for finding in comparison.findings:
-            yield from _finding(finding)
-            yield from _meaning(finding) if verbose else ()
+        for heading, findings in _by_tool(comparison).items():
+            yield f"    {heading}"
+            for finding in findings:
+                yield from _finding(finding)
+                yield from _meaning(finding) if verbose else ()
     if checked.diff:
         yield from ("", _coloured(checked.diff))
 
@@ -50,21 +52,31 @@ def _outcome(comparison: Comparison) -> str:
     return ", ".join(filter(None, [_OUTCOMES[comparison.outcome], *words]))
 
 
+def _by_tool(comparison: Comparison) -> dict[str, list[Finding]]:
+    """The findings under their tools and the lines of these, those with the most severe finding first."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in comparison.findings:
+        tool = finding.change.tool
+        name = [] if tool is None else [click.style(printable(tool), bold=True)]
+        groups.setdefault("  ".join([*name, f"{finding.file}:{finding.line}"]), []).append(finding)
+    return groups
+
+
 def _finding(finding: Finding) -> Iterator[str]:
     severity = "accepted" if finding.accepted is not None else finding.severity
     badge = click.style(f"{severity:<8}", fg=_COLOURS.get(severity), bold=True)
-    yield f"    {badge} {finding.message} {finding.note}".rstrip()
+    yield f"      {badge} {finding.message} {finding.note}".rstrip()
     change = finding.change
     where = " ".join(filter(None, [change.rule, printable(change.path), change.fingerprint]))
-    yield click.style(f"             {finding.file}:{finding.line}  {where}", dim=True)
+    yield click.style(f"               {where}", dim=True)
     if finding.accepted is not None:
-        yield f"             {printable(finding.accepted)}"
+        yield f"               {printable(finding.accepted)}"
 
 
 def _meaning(finding: Finding) -> Iterator[str]:
     rule = RULES[finding.change.rule]
-    yield f"             Why: {rule.why}"
-    yield f"             What to do: {rule.react}"
+    yield f"               Why: {rule.why}"
+    yield f"               What to do: {rule.react}"
 
 
 def _coloured(diff: str) -> str:
@@ -76,7 +88,9 @@ def _closing(report: Report) -> Iterator[str]:
     clean = not (report.failed or report.failures)
     yield click.style(f"{report.summary[:1].upper()}{report.summary[1:]}.", fg="green" if clean else None, bold=True)
     acceptable = [finding for finding in report.failing if not RULES[finding.change.rule].about_files]
-    if acceptable:
+    if acceptable and not report.accept_blocks:
+        yield "To accept what was found, run the same command with --accept-block: it prints what to paste."
+    elif acceptable:
         heading = "To accept what was found, paste this into pyproject.toml and say why:"
         yield "\n\n".join([heading, *map(acceptance_block, acceptable)])
     if report.unused:
@@ -110,7 +124,7 @@ def acceptance_block(finding: Finding) -> str:
         "fingerprint": change.fingerprint,
     }
     lines = [f"{key} = {toml_string(value)}" for key, value in pairs.items() if value is not None]
-    return "\n".join(["[[tool.orl-codegen.accept]]", *lines, 'reason = "reviewed: say why"', "# expires = YYYY-MM-DD"])
+    return "\n".join(["[[tool.orl-codegen.accept]]", *lines, f'reason = "{UNEDITED}"', "# expires = YYYY-MM-DD"])
 
 
 def toml_string(value: str) -> str:

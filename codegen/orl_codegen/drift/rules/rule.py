@@ -23,8 +23,8 @@ class Rule:
         category: The section of the catalogue that lists it.
         training: Severity for a training run whose prompt contains the schema text.
         code: Severity for code that calls the adapter.
-        sentence: The message of a finding; `{what}`, `{old}`, `{new}` and `{path}` (the last part of the pointer) are
-            filled in.
+        sentence: The message of a finding; `{what}`, `{old}`, `{new}`, `{path}` (the last part of the pointer),
+            `{around}` (what that part stands in) and `{was}` (what was renamed, under its old name) are filled in.
         meaning: What happened.
         why: Why it matters.
         react: What to do about it.

@@ -17,6 +17,7 @@ from orl_codegen.drift.comparison.pairs import ANY, Pair
 from orl_codegen.drift.comparison.renamed_parameters import match_renamed_parameters
 from orl_codegen.drift.comparison.values import compare_default, compare_values
 from orl_codegen.drift.comparison.words import compare_annotations
+from orl_codegen.schema.json_values import differs
 from orl_codegen.schema.titles import loose
 from orl_codegen.schema.tree import Schema
 
@@ -197,7 +198,7 @@ def _properties(schema: Schema) -> dict[str, Schema]:
 
 def _property(pair: Pair, before: str, after: str) -> Pair:
     old, new = _properties(pair.old)[before], _properties(pair.new)[after]
-    if before != after:
+    if before != after and differs(old.facts.get("title"), new.facts.get("title")):
         old, new = _without_usual_title(old, before), _without_usual_title(new, after)
     return pair.child(old, new, "properties", after)
 

@@ -189,10 +189,9 @@ def _bracketed(noun: str) -> str:
 
 
 def _title(key: str, schema: Schema) -> str:
-    """The title, where it says more than the key or the name of a definition."""
+    """The title, where it says more than the key."""
     title = schema.facts.get("title")
-    known = {loose(key), loose(schema.pointer.rpartition("/")[2])}
-    return title if isinstance(title, str) and title.strip() and loose(title) not in known else ""
+    return title if isinstance(title, str) and title.strip() and loose(title) != loose(key) else ""
 
 
 def _as_sentences(*texts: str) -> list[str]:

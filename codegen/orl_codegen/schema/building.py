@@ -162,7 +162,8 @@ def _kinds(keywords: Mapping[str, Any], values: tuple[Any, ...] | None) -> tuple
     known: list[Kind] = list(dict.fromkeys(name for name in _named_types(keywords) if name in TYPES))
     if not known and "enum" not in keywords and "const" not in keywords:
         known = _implied_kinds(keywords)
-    nullable = "null" in known or keywords.get("nullable") is True or None in (values or ())
+    typed = "null" in known or not known
+    nullable = keywords.get("nullable") is True or ("null" in known if values is None else typed and None in values)
     kinds: list[Kind] = [kind for kind in known if kind != "null"]
     if known == ["null"] and not _unknown_types(keywords):
         kinds = ["null"]

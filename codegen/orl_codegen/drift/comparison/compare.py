@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orl_codegen.drift.change import Change, Changes, Place
-from orl_codegen.drift.comparison.texts import compare_texts
 from orl_codegen.drift.comparison.tools import compare_tools
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
 
@@ -23,8 +22,7 @@ def compare_snapshots(old: Snapshot, new: Snapshot, *, allow_partial: bool = Fal
     """
     if old.digest == new.digest and old.num_tasks == new.num_tasks:
         return ()
-    changes = (*_environment(old, new), *compare_tools(old, new, allow_partial))
-    return (*changes, *compare_texts(old, new, changes, allow_partial))
+    return (*_environment(old, new), *compare_tools(old, new, allow_partial))
 
 
 def _environment(old: Snapshot, new: Snapshot) -> Changes:

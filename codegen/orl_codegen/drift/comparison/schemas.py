@@ -12,11 +12,13 @@ from orl_codegen.drift.change import Changes
 from orl_codegen.drift.comparison.accepted_types import in_words, types_of
 from orl_codegen.drift.comparison.branches import match_branches
 from orl_codegen.drift.comparison.constraints import compare_constraints
+from orl_codegen.drift.comparison.inclusion import includes
 from orl_codegen.drift.comparison.outlines import bare_outline, full_outline
 from orl_codegen.drift.comparison.pairs import ANY, Pair
 from orl_codegen.drift.comparison.renames import match_renamed
 from orl_codegen.drift.comparison.values import compare_default, compare_values
 from orl_codegen.drift.comparison.words import compare_annotations
+from orl_codegen.schema.titles import loose
 from orl_codegen.schema.tree import Schema
 
 
@@ -122,18 +124,17 @@ def _branches(pair: Pair) -> Changes:
 
 
 def _one_union(pair: Pair) -> Changes:
-    """A union on one side only."""
+    """A union on one side only. Where all of it is wider or narrower, the branch that is may say more."""
+    wider, narrower = includes(pair.new, pair.old), includes(pair.old, pair.new)
+    if not (wider and narrower):
+        rule = "type-generalized" if wider else "type-specialized" if narrower else "type-changed"
+        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
     match = _only_match(pair)
     if match is not None:
-        rule = "type-generalized" if pair.new.kind == "union" else "type-specialized"
-        yield pair.change(rule, in_words(pair.old), in_words(pair.new))
-        yield from _accepted(match)
-        return
-    yield from compare_values(pair)
-    if types_of(pair.old) != types_of(pair.new):
-        yield from _types(pair)
-    else:  # the types are the same, and yet no branch matches
-        yield pair.change("type-changed", in_words(pair.old), in_words(pair.new))
+        widened = wider and pair.new.kind == "union" and includes(match.new, match.old)
+        narrowed = narrower and pair.old.kind == "union" and includes(match.old, match.new)
+        if widened or narrowed:
+            yield from _accepted(match)
 
 
 def _only_match(pair: Pair) -> Pair | None:
@@ -197,12 +198,15 @@ def _properties(schema: Schema) -> dict[str, Schema]:
 
 def _property(pair: Pair, before: str, after: str) -> Pair:
     old, new = _properties(pair.old)[before], _properties(pair.new)[after]
-    if before != after:  # the usual title is derived from the name
-        old, new = _untitled(old), _untitled(new)
+    if before != after:
+        old, new = _without_usual_title(old, before), _without_usual_title(new, after)
     return pair.child(old, new, "properties", after)
 
 
-def _untitled(schema: Schema) -> Schema:
+def _without_usual_title(schema: Schema, name: str) -> Schema:
+    """The schema without a title that is derived from its name, and so changes with it."""
+    if loose(str(schema.facts.get("title", ""))) != loose(name):
+        return schema
     return replace(schema, facts={key: value for key, value in schema.facts.items() if key != "title"})
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from orl_codegen.drift.change import Changes, Place
 from orl_codegen.drift.comparison.outlines import full_outline
 from orl_codegen.drift.comparison.pairs import Pair
 from orl_codegen.drift.comparison.renames import match_renamed
 from orl_codegen.drift.comparison.schemas import compare_schemas
-from orl_codegen.drift.comparison.words import compare_description
+from orl_codegen.drift.comparison.texts import compare_texts
+from orl_codegen.drift.comparison.words import as_paragraphs, compare_description
 from orl_codegen.errors import SchemaError
 from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
 from orl_codegen.generator.contract.naming import method_names, parameter_names
 from orl_codegen.generator.contract.suspicion import suspicious
+from orl_codegen.generator.contract.wording import tool_text
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
 from orl_codegen.schema.json_values import differs
 
@@ -99,8 +102,24 @@ def _identifiers(before: Sequence[str], after: Sequence[str]) -> Changes:
 
 
 def _tool(old: MergedTool, new: MergedTool) -> Changes:
+    old, new = _told_once(old), _told_once(new)
+    changes = [*_specific(old, new)]
+    yield from changes
+    yield from compare_texts(old, new, changes)
+
+
+def _told_once(tool: MergedTool) -> MergedTool:
+    """The tool without a description of its input that its own description contains: the model is told it once."""
+    if not tool.schema.description or tool_text(tool.schema).strip() not in tool.description:
+        return tool
+    facts = {key: value for key, value in tool.schema.facts.items() if key != "description"}
+    return replace(tool, schema=replace(tool.schema, facts=facts))
+
+
+def _specific(old: MergedTool, new: MergedTool) -> Changes:
+    """Every change of a tool that has a rule of its own."""
     at = Place(new.name)
-    yield from compare_description(at / "description", "tool", old.description, new.description)
+    yield from compare_description(at / "description", "tool", old.description, new.description, as_paragraphs)
     if old.conflict != new.conflict:
         yield at.change("task-tool-conflict-added" if new.conflict else "task-tool-conflict-removed")
     yield from compare_schemas(Pair(old.schema, new.schema, at / "input_schema"))

@@ -131,7 +131,7 @@ TOOLS = (
         training="warning",
         code="info",
         sentence="The text that the model is shown for {what} changed from {old} to {new}.",
-        meaning="The text of the method changed in a way that no other rule names.",
+        meaning="The text of a parameter, or of the input as a whole, changed in a way that no other rule names.",
         why=PROMPT,
         react=REGENERATE,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orl_codegen.drift.rules.rule import CALLERS, NOTE, PROMPT, REGENERATE, REJECTS, RETRAIN, Rule
+from orl_codegen.drift.rules.rule import CALLERS, NOTE, NOTHING, PROMPT, REGENERATE, REJECTS, RETRAIN, Rule
 
 VALUES = (
     Rule(
@@ -266,13 +266,23 @@ VALUES = (
         react=REGENERATE,
     ),
     Rule(
+        "title-changed",
+        category="annotations",
+        training="warning",
+        code="info",
+        sentence="The title of {what} changed from {old} to {new}.",
+        meaning="A title that says more than the name was added, removed or changed; the model is shown it.",
+        why=PROMPT,
+        react=REGENERATE,
+    ),
+    Rule(
         "annotation-changed",
         category="annotations",
         training="info",
         code="info",
         sentence="The annotation {path} of {what} changed from {old} to {new}.",
-        meaning="A keyword that limits nothing changed: `title`, or one that JSON Schema does not define.",
-        why="No call is affected. If the model is shown it, the changed text has a finding of its own.",
+        meaning="A keyword that JSON Schema does not define changed; the model is not shown it.",
+        why=NOTHING,
         react=NOTE,
     ),
 )

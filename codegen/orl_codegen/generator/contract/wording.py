@@ -31,13 +31,19 @@ def parameter_text(key: str, schema: Schema, more: str = "") -> str:
     """
     names = _named({"": "the whole input"}, schema, word(key))
     texts = _as_sentences(schema.description, more, _title(key, schema))
-    return " ".join([*texts, *_sentences(schema, names)]) or _ended(capital(_noun(schema, names, values=False)))
+    return " ".join([*texts, *_sentences(schema, names)]) or as_sentence(capital(_noun(schema, names, values=False)))
 
 
 def tool_text(schema: Schema) -> str:
     """What the top level of an `input_schema` says about the call as a whole."""
     clauses = [clause.sentence for clause in general(schema)]
     return "\n".join(filter(None, [schema.description.strip(), " ".join(clauses)]))
+
+
+def told_title(key: str, schema: Schema) -> str:
+    """The title of a part of the input, where the model is told it: it says more than the key and the description."""
+    title = _title(key, schema)
+    return "" if _contains(schema.description, title) else title
 
 
 def unworded(schema: Schema) -> set[str]:
@@ -196,7 +202,7 @@ def _as_sentences(*texts: str) -> list[str]:
     sentences: list[str] = []
     for text in texts:
         if text.strip() and not any(_contains(earlier, text) for earlier in sentences):
-            sentences.append(_ended(text))
+            sentences.append(as_sentence(text))
     return sentences
 
 
@@ -205,8 +211,9 @@ def _contains(text: str, other: str) -> bool:
     return f" {' '.join(wanted)} " in f" {' '.join(words)} "
 
 
-def _ended(text: str) -> str:
-    text = text.strip()
+def as_sentence(text: str) -> str:
+    """A text as the line of a parameter has it: single blanks, and a full stop if it ends without one."""
+    text = re.sub(r"(?:\r\n|[ \t\n])+", " ", text.strip())
     return text if text.endswith((".", "!", "?", ":", "…", "。", ")", '"', "`")) else f"{text}."
 
 

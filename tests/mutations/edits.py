@@ -110,7 +110,9 @@ def add_property(required: bool) -> Edit:
         kind = rng.choice(["string", "integer", "boolean", "array"])
         added = {"type": kind, "description": words(rng)}
         place = rng.randint(0, len(properties))
-        schema["properties"] = dict([*list(properties.items())[:place], (name, added), *list(properties.items())[place:]])
+        schema["properties"] = dict(
+            [*list(properties.items())[:place], (name, added), *list(properties.items())[place:]]
+        )
         if required:
             schema["required"] = [*schema.get("required", []), name]
         return {"name": name}

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a row is a line
 """The table of equivalents: other spellings of the same tool, of which nothing may be reported above documented info."""
 
 from __future__ import annotations
@@ -5,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from tests.mutations import edits
 from tests.mutations.edits import Edit, Schema, branch, choices, drop, limits, nothing, put
-from tests.mutations.kinds import LISTS, MAPS, NUMBERS, TEXTS, anywhere, holding, of, plain, several, with_, without
-from tests.mutations.sites import Keys, Site
+from tests.mutations.kinds import LISTS, MAPS, NUMBERS, TEXTS, anywhere, of, plain, with_, without
+from tests.mutations.sites import Part, Site
 from tests.mutations.tools import Tool
 
 
@@ -32,13 +33,9 @@ class Equivalent:
     fits: Callable[..., object]
     after: Callable[[Any, Random], object]
     before: Edit = nothing
-    part: Literal["words", "core"] = "core"
+    part: Part = "core"
     allows: tuple[str, ...] = ()
     whole: bool = False
-
-    def keys(self, site: Site) -> Keys:
-        """Where the part of a site is."""
-        return site.words if self.part == "words" else site.core
 
 
 def _schemas(schema: Any) -> list[Schema]:
@@ -192,6 +189,13 @@ def _always(tool: Tool) -> bool:
     return True
 
 
+def _titles(tool: Tool, rng: Random) -> None:
+    """Add the title that pydantic makes of a name."""
+    for name, part in tool["input_schema"]["properties"].items():
+        if isinstance(part, dict) and "$ref" not in part and "title" not in part:
+            part["title"] = name.replace("_", " ").title()
+
+
 # fmt: off
 EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent("key order",              _always, shuffle_keys, whole=True),
@@ -224,6 +228,9 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent("exclusive as in draft 4", NUMBERS, limits(minimum=2, exclusiveMinimum=True), before=limits(exclusiveMinimum=2)),
     Equivalent("order of values",        TEXTS, edits.turn_values, before=choices(3), allows=("enum-order-changed",)),
     Equivalent("const for one value",    TEXTS, lambda s, r: s.update(const=s.pop("enum")[0]), before=choices(1)),
+    Equivalent("null listed, but no type", TEXTS, lambda s, r: s.update(enum=s["enum"][:-1]), before=limits(type="string", enum=["flint", "quartz", None])),
+    Equivalent("null typed, but not listed", TEXTS, lambda s, r: s.update(type="string"), before=limits(type=["string", "null"], enum=["flint", "quartz"])),
+    Equivalent("default, keys in another order", MAPS, put(default={"b": 2, "a": 1}), before=put(default={"a": 1, "b": 2})),
     Equivalent("type repeated by values", lambda s, w: w.get("type") == "string" and len(w.get("enum", ())) > 1, drop("type")),
     Equivalent("values twice",           TEXTS, lambda s, r: s.update(enum=[*s["enum"], s["enum"][0]]), before=choices(3)),
     Equivalent("order of types",         plain("string"), put(type=["integer", "string"]), before=put(type=["string", "integer"]), allows=("union-order-changed",)),
@@ -241,10 +248,8 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent("final full stop",        _ends_plainly, _full_stop, part="words"),
     Equivalent("empty description",      without("description"), put(description=""), part="words"),
     Equivalent("description of the tool, blanks around", lambda tool: tool.get("description"), lambda t, r: t.update(description=f"{t['description']} \n"), whole=True),
-    Equivalent("title that repeats the name", lambda s, w: s.role == "parameter" and s.plain and "title" not in w and len(s.paths) == 1, lambda s, r: None, part="words"),
+    Equivalent("titles that repeat the names", lambda tool: tool["input_schema"].get("properties"), _titles, whole=True),
     Equivalent("null for no keyword",    without("anyOf", "pattern", "not"), put(pattern=None, anyOf=None, **{"not": None})),
     Equivalent("null for no required",   lambda tool: "required" not in tool["input_schema"], _whole(put(required=None)), whole=True),
 )
 # fmt: on
-
-_ = (Schema, holding, several)

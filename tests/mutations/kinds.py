@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a row is a line
 """The table of changes: what is done to a schema, and the one finding that it must yield.
 
 A row says which sites it fits, what both sides get first (`before`: a limit to tighten, a union to extend), what the
@@ -12,9 +13,8 @@ from typing import Any, Literal
 
 from tests.mutations import edits
 from tests.mutations.edits import Edit, Schema, become, choices, drop, limits, nothing, or_else, put
-from tests.mutations.sites import Site
+from tests.mutations.sites import Part, Site
 
-Part = Literal["words", "core"]
 Accepts = Literal["less", "more", "other", "same"]
 Fits = Callable[[Site, Schema], bool]
 
@@ -25,8 +25,8 @@ class Kind:
 
     Attributes:
         name: What happens.
-        rules: The rule that must name it, or several where one change has several findings.
-        at: Where the finding is, below the pointer of the site; what the edit chose stands in braces.
+        findings: The rule that must name it, and where, below the pointer of the site; what the edit chose stands in
+            braces. There are several where something is renamed and changed.
         fits: Which sites it fits.
         after: What the new side gets.
         before: What both sides get first.
@@ -35,8 +35,7 @@ class Kind:
     """
 
     name: str
-    rules: tuple[str, ...]
-    at: tuple[str, ...]
+    findings: tuple[tuple[str, str], ...]
     fits: Fits
     after: Edit
     before: Edit = nothing
@@ -45,7 +44,7 @@ class Kind:
 
 
 def _row(name: str, rule: str, at: str, fits: Fits, after: Edit, **more: Any) -> Kind:
-    return Kind(name, (rule,), (at,), fits, after, **more)
+    return Kind(name, ((rule, at),), fits, after, **more)
 
 
 # --- where -----------------------------------------------------------------------------------------------------------
@@ -58,7 +57,9 @@ def anywhere(site: Site, schema: Schema) -> bool:
 
 def of(*kinds: str) -> Fits:
     """Types, without a list of values."""
-    return lambda site, schema: site.kind in kinds and not ({"enum", "const"} & schema.keys()) and anywhere(site, schema)
+    return lambda site, schema: (
+        site.kind in kinds and not ({"enum", "const"} & schema.keys()) and anywhere(site, schema)
+    )
 
 
 def plain(*kinds: str) -> Fits:
@@ -105,7 +106,7 @@ def union_of_at_least(count: int) -> Fits:
         if site.kind != "union" or "discriminator" in schema or not {"anyOf", "oneOf"} & schema.keys():
             return False
         kinds = [part.get("type") for part in edits.not_null(schema)]
-        return len(kinds) >= count and len({*map(str, kinds)}) == len(kinds) and {"integer", "number"} - {*kinds} != set()
+        return len(kinds) >= count and len({*map(str, kinds)}) == len(kinds) and not {"integer", "number"} <= {*kinds}
 
     return fits
 
@@ -123,8 +124,8 @@ NUMBERS, TEXTS, LISTS, MAPS = of("integer", "number"), of("string"), of("array")
 _BOUNDS: tuple[tuple[str, Fits, int, int], ...] = (
     ("minimum", NUMBERS, 3, 5),
     ("maximum", NUMBERS, 90, 50),
-    ("exclusiveMinimum", NUMBERS, 3, 5),
-    ("exclusiveMaximum", NUMBERS, 90, 50),
+    ("exclusiveMinimum", of("number"), 3, 5),
+    ("exclusiveMaximum", of("number"), 90, 50),
     ("minLength", TEXTS, 1, 4),
     ("maxLength", TEXTS, 60, 20),
     ("minItems", LISTS, 1, 2),
@@ -153,8 +154,18 @@ def _directionless(keyword: str, rule: str, fits: Fits, one: Any, two: Any, **mo
     at_one, at_two = limits(**{keyword: one}), limits(**{keyword: two})
     return (
         _row(f"{keyword} added", f"{rule}-added", place, fits, at_one, before=limits(), **({"accepts": "less"} | more)),
-        _row(f"{keyword} removed", f"{rule}-removed", place, fits, limits(), before=at_one, **({"accepts": "more"} | more)),
-        _row(f"{keyword} changed", f"{rule}-changed", place, fits, at_two, before=at_one, **({"accepts": "other"} | more)),
+        _row(
+            f"{keyword} removed",
+            f"{rule}-removed",
+            place,
+            fits,
+            limits(),
+            before=at_one,
+            **({"accepts": "more"} | more),
+        ),
+        _row(
+            f"{keyword} changed", f"{rule}-changed", place, fits, at_two, before=at_one, **({"accepts": "other"} | more)
+        ),
     )
 
 
@@ -165,9 +176,9 @@ WORDS: tuple[Kind, ...] = (
     _row("description added",   "param-description-added",   "/description", without("description"), edits.describe, part="words"),
     _row("description changed", "param-description-changed", "/description", with_("description"), edits.reword, part="words"),
     _row("description removed", "param-description-removed", "/description", with_("description"), drop("description"), part="words"),
-    _row("title added",         "title-added", "/title", without("title"), edits.entitle, part="words"),
+    _row("title added",         "title-changed", "/title", without("title"), edits.entitle, part="words"),
     _row("title changed",       "title-changed", "/title", anywhere, edits.entitle, before=put(title="Quartz Vessel"), part="words"),
-    _row("title removed",       "title-removed", "/title", anywhere, drop("title"), before=put(title="Quartz Vessel"), part="words"),
+    _row("title removed",       "title-changed", "/title", anywhere, drop("title"), before=put(title="Quartz Vessel"), part="words"),
     _row("deprecated",          "deprecated-added", "/deprecated", without("deprecated"), put(deprecated=True), part="words"),
     _row("no longer deprecated", "deprecated-removed", "/deprecated", anywhere, drop("deprecated"), before=put(deprecated=True), part="words"),
     _row("examples added",      "examples-changed", "/examples", without("examples", "example"), put(examples=["quartz"]), part="words"),
@@ -189,7 +200,7 @@ PARAMETERS: tuple[Kind, ...] = (
     _row("parameter became required", "param-became-required", "/properties/{name}", holding(edits.optional), edits.require, accepts="less"),
     _row("parameter became optional", "param-became-optional", "/properties/{name}", holding(edits.required), edits.relax, accepts="more"),
     _row("parameters reordered",     "param-order-changed",   "/properties", holding(several), edits.move_property),
-    Kind("parameter renamed and described", ("param-renamed", "param-description-changed"), ("/properties/{name}", "/properties/{name}/description"),
+    Kind("parameter renamed and described", (("param-renamed", "/properties/{name}"), ("param-description-changed", "/properties/{name}/description")),
          holding(lambda s: all("description" in part for part in s["properties"].values())), edits.rename_and(edits.reword), accepts=None),
 )
 
@@ -211,12 +222,22 @@ TYPES: tuple[Kind, ...] = (
     _row("items get a type",              "type-specialized", "/items", of("array"), put(items={"type": "string"}), before=drop("items", "default", "prefixItems"), accepts="less"),
     _row("items lose their type",         "type-generalized", "/items", of("array"), drop("items"), before=lambda s, r: (drop("default", "prefixItems")(s, r), put(items={"type": "string"})(s, r))[0], accepts="more"),
     _row("null allowed",                  "nullable-added", "", lambda s, w: plain("string", "integer", "number", "boolean", "array", "object")(s, w) and isinstance(w.get("type"), str), edits.allow_null, accepts="more"),
-    _row("null allowed beside an enum",   "nullable-added", "", lambda s, w: s.kind == "string" and "enum" in w and s.plain and not s.nullable and anywhere(s, w), edits.spell_nullable("anyOf"), accepts="more"),
+    _row("null allowed beside an enum",   "nullable-added", "", lambda s, w: s.kind == "string" and "enum" in w and s.plain and not s.nullable and s.role not in ("input", "branch"), edits.spell_nullable("anyOf"), accepts="more"),
     _row("null refused",                  "nullable-removed", "", plain("string", "integer", "number", "boolean"), lambda s, r: _unwrap(s), before=edits.spell_nullable("anyOf"), accepts="less"),
+    _row("null no longer listed",         "nullable-removed", "", plain("string"), lambda s, r: s["enum"].pop() and None, before=limits(type=["string", "null"], enum=["flint", "quartz", None]), accepts="less"),
     _row("null refused, from a type list", "nullable-removed", "", plain("string", "integer", "number", "boolean"), lambda s, r: s.update(type=s["type"][0]), before=edits.spell_nullable("type"), accepts="less"),
 )
 
+_CLOSED_PAIR = [
+    {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False},
+    {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"], "additionalProperties": False},
+]
+
 UNIONS: tuple[Kind, ...] = (
+    _row("object becomes two closed ones", "type-changed", "", plain("object"), become(anyOf=_CLOSED_PAIR),
+         before=become(type="object", properties={"a": {"type": "string"}, "c": {"type": "string"}}, additionalProperties=False), accepts="other"),
+    _row("text becomes listed or patterned", "type-specialized", "", plain("string"), become(anyOf=[{"type": "string", "enum": ["flint"]}, {"type": "string", "pattern": "^q"}]),
+         before=limits(), accepts="less"),
     _row("branch added",        "union-branch-added",   "/anyOf/{place}", union_of_at_least(2), edits.add_branch, accepts="more"),
     _row("branch added to two", "union-branch-added",   "/anyOf/2", plain("string", "integer"), or_else({"type": "boolean"}, {"type": "array"}), before=or_else({"type": "boolean"}), accepts="more"),
     _row("branch removed",      "union-branch-removed", "/anyOf/{place}", union_of_at_least(3), edits.remove_branch, accepts="less"),
@@ -250,7 +271,7 @@ TUPLES: tuple[Kind, ...] = (
     _row("position added",   "tuple-item-added",   "/prefixItems/2", plain("array"), put(prefixItems=[{"type": "string"}, {"type": "integer"}, {"type": "boolean"}]),
          before=become(type="array", prefixItems=[{"type": "string"}, {"type": "integer"}]), accepts="less"),
     _row("position removed", "tuple-item-removed", "/prefixItems/1", plain("array"), put(prefixItems=[{"type": "string"}]),
-         before=become(type="array", prefixItems=[{"type": "string"}, {"type": "integer"}]), accepts="more"),
+         before=become(type="array", prefixItems=[{"type": "string"}, {"type": "integer"}], items=False), accepts="less"),
     _row("position changed", "type-changed", "/prefixItems/1", plain("array"), put(prefixItems=[{"type": "string"}, {"type": "boolean"}]),
          before=become(type="array", prefixItems=[{"type": "string"}, {"type": "integer"}]), accepts="other"),
 )
@@ -258,9 +279,33 @@ TUPLES: tuple[Kind, ...] = (
 
 LIMITS: tuple[Kind, ...] = (
     *(kind for bound in _BOUNDS for kind in _limits(*bound)),
-    _row("multipleOf neither", "constraint-changed", "/multipleOf", NUMBERS, limits(multipleOf=3), before=limits(multipleOf=2), accepts="other"),
-    _row("items must be unique", "constraint-added", "/uniqueItems", LISTS, limits(uniqueItems=True), before=limits(), accepts="less"),
-    _row("items need not be unique", "constraint-removed", "/uniqueItems", LISTS, limits(), before=limits(uniqueItems=True), accepts="more"),
+    _row(
+        "multipleOf neither",
+        "constraint-changed",
+        "/multipleOf",
+        NUMBERS,
+        limits(multipleOf=3),
+        before=limits(multipleOf=2),
+        accepts="other",
+    ),
+    _row(
+        "items must be unique",
+        "constraint-added",
+        "/uniqueItems",
+        LISTS,
+        limits(uniqueItems=True),
+        before=limits(),
+        accepts="less",
+    ),
+    _row(
+        "items need not be unique",
+        "constraint-removed",
+        "/uniqueItems",
+        LISTS,
+        limits(),
+        before=limits(uniqueItems=True),
+        accepts="more",
+    ),
     *_directionless("pattern", "pattern", TEXTS, "^[a-m]", "^[n-z]"),
     *_directionless("format", "format", TEXTS, "date", "date-time", accepts=None),
     *_directionless("not", "constraint", TEXTS, {"const": "quartz"}, {"const": "flint"}),
@@ -296,8 +341,7 @@ SEVERITIES = {
             *("param-added-optional", "param-became-optional", "param-order-changed", "type-generalized"),
             *("nullable-added", "union-branch-added", "additional-properties-opened", "enum-removed"),
             *("enum-value-added", "const-removed", "default-added", "constraint-removed", "constraint-loosened"),
-            *("pattern-removed", "format-removed", "examples-changed", "access-changed", "title-added"),
-            *("title-changed", "title-removed"),
+            *("pattern-removed", "format-removed", "examples-changed", "access-changed", "title-changed"),
         ),
         ("info", "info"): (
             *("tool-input-closed", "tool-input-opened", "tool-metadata-changed", "annotation-changed"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import unquote
 
 from orl_codegen.schema.pointer import escape, split
 
 Keys = tuple[str | int, ...]
 Schema = dict[str, Any]
+Part = Literal["words", "core"]
 
 COMBINATIONS = ("anyOf", "oneOf")
 _OPAQUE = frozenset({"allOf", "not", "if", "patternProperties", "dependentRequired", "dependentSchemas"})
@@ -37,6 +39,10 @@ class Site:
     deep: bool
     nullable: bool
     kind: str
+
+    def keys(self, part: Part) -> Keys:
+        """Where a part of it is."""
+        return self.words if part == "words" else self.core
 
     @property
     def plain(self) -> bool:
@@ -114,7 +120,7 @@ def _behind(spec: Mapping[str, Any], keys: Keys) -> tuple[Keys, Keys]:
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#"):
             return words, core
-        target: Keys = ("input_schema", *split(reference.removeprefix("#")))
+        target: Keys = ("input_schema", *split(unquote(reference.removeprefix("#"))))
         words = target if len(schema) == 1 and words == core else words
         core = target
     return words, core

@@ -1,12 +1,13 @@
+# ruff: noqa: E501 - a row is a line
 """The table of changes that concern a tool as a whole, or which tools there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 
+from orl_codegen.schema.pointer import escape
 from tests.mutations import edits
 from tests.mutations.tools import Tool
 
@@ -75,17 +76,13 @@ def _rename_and_describe(tools: list[Tool], place: int, rng: Random) -> list[Fou
 def _rename_and_describe_parameter(tools: list[Tool], place: int, rng: Random) -> list[Found]:
     name = rng.choice(_describes(tools[place]))
     edits.reword(tools[place]["input_schema"]["properties"][name], rng)
-    path = f"/input_schema/properties/{name.replace('~', '~0').replace('/', '~1')}/description"
+    path = f"/input_schema/properties/{escape(name)}/description"
     return [*_rename(tools, place, rng), ("param-description-changed", "carve_stone", path)]
 
 
 def _rename_and_add_parameter(tools: list[Tool], place: int, rng: Random) -> list[Found]:
     tools[place]["input_schema"]["properties"]["quartz"] = {"type": "string", "description": edits.words(rng)}
     return [*_rename(tools, place, rng), ("param-added-optional", "carve_stone", "/input_schema/properties/quartz")]
-
-
-def _close(tool: Tool, rng: Random) -> None:
-    tool["input_schema"].pop("additionalProperties", None)
 
 
 # fmt: off
@@ -102,8 +99,3 @@ TOOL_CHANGES: tuple[ToolKind, ...] = (
     ToolKind("tool renamed, parameter added", lambda tool: len(_parameters(tool)) > 2, _rename_and_add_parameter),
 )
 # fmt: on
-
-
-def copied(tools: list[Tool]) -> list[Tool]:
-    """The tools, to be edited."""
-    return deepcopy(tools)

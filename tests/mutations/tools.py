@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+from jsonschema import Draft202012Validator
+
 from orl_codegen.errors import SchemaError
 from orl_codegen.schema.expansion import expand
 
@@ -37,14 +40,16 @@ def project() -> list[Environment]:
 
 
 def _usable(specs: Iterable[Tool]) -> Environment:
-    """The tools with a schema that is not refused, one of each name."""
+    """The tools with a schema in JSON Schema's own spelling, one of each name: only of those is it known what a change
+    of them means."""
     named = {spec["name"]: spec for spec in specs if isinstance(spec.get("input_schema"), dict)}
-    return [spec for spec in named.values() if not _refused(spec)]
+    return [spec for spec in named.values() if _is_valid(spec)]
 
 
-def _refused(spec: Tool) -> bool:
+def _is_valid(spec: Tool) -> bool:
     try:
+        Draft202012Validator.check_schema(spec["input_schema"])
         expand(spec["input_schema"], spec["name"])
-    except SchemaError:
-        return True
-    return False
+    except (jsonschema.SchemaError, SchemaError):
+        return False
+    return True

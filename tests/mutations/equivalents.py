@@ -134,11 +134,12 @@ def inline(tool: Tool, rng: Random) -> None:
 
 
 def has_definitions(tool: Tool) -> bool:
-    """Whether there are definitions, none of which uses another."""
+    """Whether there are definitions, none of which uses another, and references lead to nothing else."""
     whole = tool["input_schema"]
-    return bool(whole.get("$defs")) and not any(
-        "$ref" in schema for part in whole["$defs"].values() for schema in _schemas(part)
-    )
+    named = {f"#/$defs/{name}" for name in whole.get("$defs", {})}
+    inside = [schema for part in whole.get("$defs", {}).values() for schema in _schemas(part)]
+    used = {schema["$ref"] for schema in _schemas(whole) if "$ref" in schema}
+    return bool(named) and used <= named and not any("$ref" in schema for schema in inside)
 
 
 def _spelled(schema: Schema, rng: Random) -> None:

@@ -181,7 +181,7 @@ def _of_schema(kind: Kind, number: int, tools: list[Tool], at: int, site: Site, 
 
 def define(tool: Tool, site: Site, rng: Random) -> Site:
     """Move the schema of a parameter into a definition that is used in one place or in two."""
-    if not site.plain or site.role != "parameter" or site.deep or len(site.paths) > 1:
+    if not site.plain or site.core[:-1] != ("input_schema", "properties") or len(site.paths) > 1:
         return site
     whole = tool["input_schema"]
     whole.setdefault("$defs", {})["Quarry"] = reach(tool, site.core)

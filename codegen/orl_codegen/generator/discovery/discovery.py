@@ -62,7 +62,7 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         _check_split(server, known_splits, options.split)
         indices = _indices(server, _received(*count), options) if count else ()
         probed = await _probe(server, indices, options, progress)
-        answered = {options.split: answer for answer in count}
+        answered = {options.split: count[0]} if count else {}
         num_tasks = await _num_tasks(server, [split["name"] for split in known_splits], answered)
     # A session's toolset may bring a terminal tool of its own.
     described = probed[min(probed)] if options.toolset and probed else shared

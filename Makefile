@@ -6,8 +6,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 PYTEST_ARGS ?= -n 2
+MUTATIONS_ARGS ?= --count 5000
 
-.PHONY: help demo test lint types generate golden fidelity bench clean
+.PHONY: help demo test lint types generate golden fidelity mutations bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +34,9 @@ golden: $(DEV)  ## write the golden files of the tests again
 
 fidelity: $(DEV)  ## measure how much of what environments state reaches the model, against TRL's binder
 	$(BIN)/python -m benchmarks.fidelity
+
+mutations: $(DEV)  ## change real tools at random, and measure whether drift reports each change exactly
+	$(BIN)/python -m tests.mutations $(MUTATIONS_ARGS)
 
 bench: $(DEV)  ## measure the speed, against TRL's own integration
 	$(BIN)/python -m benchmarks.speed

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import os
+import re
 import signal
 import time
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from openreward.environments import Server
 
-from orl_codegen.errors import ServerError
+from orl_codegen.errors import ServerError, SnapshotError
 from orl_codegen.generator.discovery.answers import Answers
 from orl_codegen.generator.discovery.discovery import Silent
 from orl_codegen.generator.options import Options, parse_probe
@@ -35,14 +36,46 @@ def snapshot(server: RunningServer, **options: object) -> Snapshot:
 
 
 def test_shared_tools_need_no_session() -> None:
-    """Without task tools nothing is opened: three requests, and the specs verbatim, sorted by name."""
+    """Without task tools nothing is opened: four requests, and the specs verbatim, sorted by name."""
     with running(environment(SHARED)) as server:
         taken = snapshot(server, task_tools=False)
-        assert sorted(server.paths()) == ["GET /list_environments", "GET /made/splits", "GET /made/tools"]
+        asked = ["GET /list_environments", "GET /made/splits", "GET /made/tools", "POST /made/num_tasks"]
+        assert sorted(server.paths()) == asked
     assert [dict(tool) for tool in taken.tools] == [SHARED[1], SHARED[0]]
     assert (taken.target, taken.variant, taken.split, taken.probed) == (server.url, "made", "train", ())
     assert taken.splits == ({"name": "train", "type": "train"},)
     assert load(dump(taken)) == taken
+
+
+def test_the_tasks_of_every_split_are_counted() -> None:
+    """The snapshot says how many tasks each split has, for one request a split; they are no part of the digest."""
+    tasks = {"train": [{"index": index} for index in range(5)], "test": [{"index": 0}], "empty": []}
+    with running(environment(SHARED, tasks=tasks)) as server:
+        taken = snapshot(server)
+        assert server.paths().count("POST /made/num_tasks") == 3
+    assert taken.num_tasks == {"train": 5, "test": 1, "empty": 0}
+    assert load(dump(taken)) == taken
+    assert replace(taken, num_tasks={}).digest == taken.digest
+
+
+@pytest.mark.parametrize("answer", [500, b'{"num_tasks": 1e9}', b'{"num_tasks": 9007199254740992}', b"[]", b"!"])
+def test_a_number_of_tasks_that_is_not_known_is_left_out(answer: bytes | int) -> None:
+    """A server that fails on the route, has no such number or one beyond counting gives a snapshot like any other."""
+    made = Server([environment(SHARED)]).app
+    with serving_application(answering({"/made/num_tasks": answer}, made)) as server:
+        taken = snapshot(server, task_tools=False)
+    assert not taken.num_tasks and "num_tasks" not in dump(taken)
+    assert load(dump(taken)) == taken
+
+
+@pytest.mark.parametrize("counts", ['["train"]', '{"train": "5"}', '{"train": true}'])
+def test_a_snapshot_whose_counts_are_not_numbers_is_refused(counts: str) -> None:
+    """No digest covers the number of tasks, so what stands there is checked."""
+    with running(environment(SHARED)) as server:
+        text = dump(snapshot(server))
+    broken = re.sub(r'"num_tasks": \{[^}]*\}', f'"num_tasks": {counts}', text)
+    with pytest.raises(SnapshotError, match="is not a snapshot"):
+        load(broken)
 
 
 @pytest.mark.parametrize(

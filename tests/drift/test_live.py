@@ -38,6 +38,28 @@ def test_check_follows_a_running_environment(project: Path) -> None:
         assert orl_codegen("check").status == 0
 
 
+def test_an_environment_may_grow_without_a_word_about_its_module(project: Path) -> None:
+    """More tasks are worth a line, and leave the module as it is; a split that loses most of them fails the check."""
+    tasks = [{"index": index} for index in range(10)]
+    with running(environment([spec("go")], name="Pantry", tasks={"train": tasks})) as server:
+        configure(project, server.url)
+        orl_codegen("generate")
+        module = (project / "generated/pantry.py").read_bytes()
+
+        tasks.append({"index": 10})
+        outcome = orl_codegen("check", "--format", "json")
+        assert outcome.status == 0
+        [finding] = json.loads(outcome.out)["findings"]
+        assert (finding["rule"], finding["path"]) == ("task-count-changed", "/num_tasks/train")
+        assert orl_codegen("generate").status == orl_codegen("check", "--offline").status == 0
+        assert load((project / "generated/pantry.json").read_text("utf-8")).num_tasks == {"train": 11}
+        assert (project / "generated/pantry.py").read_bytes() == module
+
+        del tasks[5:]
+        assert "The split `train` has only `5` tasks, previously `11`." in orl_codegen("check").out
+        assert orl_codegen("check").status == 1
+
+
 def test_the_code_profile_lets_new_optional_things_pass(project: Path) -> None:
     """A new tool breaks no caller, so it fails the check of a training run but not that of code."""
     tools = [spec("find-food", query={"type": "string"})]

@@ -2,7 +2,7 @@
 
 The file is canonical JSON (sorted by wire name, fixed key order, one trailing newline) without a clock, a
 host-dependent path, a key or a secret, so the same environment gives the same bytes on every machine. Its digest is a
-SHA-256 of everything else in it; a file that was edited by hand is refused.
+SHA-256 of everything else in it, except the number of tasks; a file that was edited by hand is refused.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from orl_codegen.errors import SnapshotError, printable
@@ -64,6 +65,8 @@ class Snapshot:
         supports_score_group: Whether the environment offers group scoring.
         toolset: The built-in toolset that the probe sessions were opened with, or None.
         unprobed: Tasks whose probe failed under `--allow-partial`.
+        num_tasks: How many tasks each split has; without those whose number is not known. An environment may grow every
+            day, and its adapter stays the same: so the digest, which the module states, does not cover them.
     """
 
     target: str
@@ -77,6 +80,7 @@ class Snapshot:
     supports_score_group: bool = False
     toolset: str | None = None
     unprobed: tuple[int, ...] = field(default=())
+    num_tasks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def digest(self) -> str:
@@ -99,7 +103,8 @@ class Snapshot:
 def dump(snapshot: Snapshot) -> str:
     """The snapshot as the text of its file."""
     content = _content(snapshot)
-    whole = {"format": FORMAT, "digest": _digest(content), **content}
+    counts = {"num_tasks": dict(snapshot.num_tasks)} if snapshot.num_tasks else {}
+    whole = {"format": FORMAT, "digest": _digest(content), **counts, **content}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -120,13 +125,13 @@ def load(text: str, name: str = "the snapshot") -> Snapshot:
             f"{name} has a format that this version of orl-codegen cannot read (it reads {FORMAT}). "
             "Generate it again, or install the version that wrote it."
         )
-    digest = whole.pop("digest", None)
+    digest, counts = whole.pop("digest", None), whole.pop("num_tasks", {})
     if digest != _digest(whole):
         raise SnapshotError(
             f"{name} does not match its digest: it was edited by hand, or a merge went wrong. Generate it again."
         )
     try:
-        return _from_content(whole)
+        return replace(_from_content(whole), num_tasks=_counts(counts))
     except (KeyError, TypeError, ValueError) as error:
         raise SnapshotError(f"{name} is not a snapshot: {printable(repr(error))}. Generate it again.") from None
 
@@ -166,6 +171,12 @@ def _text(value: object) -> str:
 
 def _indices(values: object) -> tuple[int, ...]:
     return _all(int, values)
+
+
+def _counts(values: object) -> Mapping[str, int]:
+    counts = _is(dict, values)
+    _all(int, [*counts.values()])
+    return MappingProxyType(counts)
 
 
 def _named(values: object) -> tuple[dict[str, Any], ...]:

@@ -149,6 +149,8 @@ class Normalizer:
 
 def _schema_of(text: str) -> dict[str, Any]:
     """A text where a schema should be: the name of a type, or else a description."""
+    if not text.strip():
+        return {}
     return {"type": plain_type(text)} if plain_type(text) in TYPE_NAMES else {"description": text}
 
 

@@ -101,13 +101,14 @@ def _truth(given: Any) -> Any:
 
 
 def text(given: Any) -> Any:
-    return given if isinstance(given, str) else UNREADABLE
+    """A text; a blank one tells nothing."""
+    return UNREADABLE if not isinstance(given, str) else given if given.strip() else ABSENT
 
 
 def lines(given: Any) -> Any:
     """A text, or a list of its lines."""
     if isinstance(given, list) and all(isinstance(line, str) for line in given):
-        return "\n".join(given) if given else ABSENT
+        given = "\n".join(given)
     return text(given)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orl_codegen.drift.change import Change, Changes, Place
 from orl_codegen.drift.comparison.tools import compare_tools
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
@@ -18,7 +20,7 @@ def compare_snapshots(old: Snapshot, new: Snapshot, *, allow_partial: bool = Fal
     Raises:
         SchemaError: A tool's schema is refused, and `allow_partial` is not set.
     """
-    if old.digest == new.digest:
+    if old.digest == new.digest and old.num_tasks == new.num_tasks:
         return ()
     return (*_environment(old, new), *compare_tools(old, new, allow_partial))
 
@@ -26,6 +28,7 @@ def compare_snapshots(old: Snapshot, new: Snapshot, *, allow_partial: bool = Fal
 def _environment(old: Snapshot, new: Snapshot) -> Changes:
     yield from _identity(old, new)
     yield from _splits(old, new)
+    yield from _num_tasks(old.num_tasks, new.num_tasks)
     yield from _probes(old, new)
     yield from _terminal_tool(old.terminal_tool, new.terminal_tool)
     yield from _group_scoring(old, new)
@@ -48,6 +51,15 @@ def _splits(old: Snapshot, new: Snapshot) -> Changes:
             yield place.change("split-added", None, after[name])
         elif before[name] != after[name]:
             yield place.change("split-type-changed", before[name], after[name])
+
+
+def _num_tasks(old: Mapping[str, int], new: Mapping[str, int]) -> Changes:
+    """The number of tasks of each split, where it is known on both sides."""
+    for split in old:
+        before, after = old[split], new.get(split, old[split])
+        if before != after:
+            rule = "task-count-dropped" if 2 * after < before else "task-count-changed"
+            yield (Place() / "num_tasks" / split).change(rule, before, after)
 
 
 def _probes(old: Snapshot, new: Snapshot) -> Changes:

@@ -156,3 +156,9 @@ def splits(answer: Any, source: str) -> list[dict[str, Any]]:
     if not found or not all(isinstance(split, dict) and isinstance(split.get("name"), str) for split in found):
         raise ServerError(f"{source} holds no list of splits.")
     return found
+
+
+def num_tasks(answer: Any) -> int | None:
+    """How many tasks a split has; None where an answer does not say it, or names more than JSON can count."""
+    count = answer.get("num_tasks") if isinstance(answer, dict) else None
+    return count if type(count) is int and 0 <= count < 2**53 else None

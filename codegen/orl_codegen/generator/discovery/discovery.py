@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from orl_codegen.errors import ServerError, printable
@@ -21,6 +21,9 @@ from orl_codegen.generator.snapshot import Snapshot, TaskTool
 from orl_codegen.generator.target import Target
 
 LISTED = 20
+
+MAX_COUNTED = 100
+"""Of how many splits the tasks are counted, so that a list without end does not become requests without end."""
 
 
 class Progress(Protocol):
@@ -59,6 +62,8 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         _check_split(server, known_splits, options.split)
         indices = _indices(server, _received(*count), options) if count else ()
         probed = await _probe(server, indices, options, progress)
+        answered = {options.split: count[0]} if count else {}
+        num_tasks = await _num_tasks(server, [split["name"] for split in known_splits], answered)
     # A session's toolset may bring a terminal tool of its own.
     described = probed[min(probed)] if options.toolset and probed else shared
     snapshot = Snapshot(
@@ -66,6 +71,7 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         variant=server.endpoint.variant,
         split=options.split,
         splits=tuple(known_splits),
+        num_tasks=num_tasks,
         toolset=options.toolset,
         probed=tuple(sorted(probed)),
         unprobed=tuple(index for index in indices if index not in probed),
@@ -168,6 +174,21 @@ def _countable(count: int, split: str) -> int:
             f"{split} has {count} tasks, and at most {MAX_PROBES} can be opened. Name some of them with --probe 0-99."
         )
     return count
+
+
+async def _num_tasks(server: Server, splits: Sequence[str], answered: Mapping[str, Any]) -> dict[str, int]:
+    """How many tasks each split has, as far as the server says it; nothing but a report depends on it.
+
+    Args:
+        server: The environment.
+        splits: Their names.
+        answered: What it has already answered, by split.
+    """
+    asked = [split for split in splits[:MAX_COUNTED] if split not in answered]
+    found = await _at_once(*(server.post("num_tasks", {"split": split}) for split in asked))
+    counts = {**answered, **dict(zip(asked, found, strict=True))}
+    known = {split: answers.num_tasks(counts.get(split)) for split in splits}
+    return {split: count for split, count in known.items() if count is not None}
 
 
 async def _probe(

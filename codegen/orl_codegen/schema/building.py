@@ -18,7 +18,7 @@ from orl_codegen.schema.json_values import distinct, json_type
 from orl_codegen.schema.keywords import BOOKKEEPING, STRUCTURE
 from orl_codegen.schema.normalizing import Normalizer
 from orl_codegen.schema.pointer import join
-from orl_codegen.schema.shapes import TYPE_NAMES
+from orl_codegen.schema.shapes import TYPE_NAMES, truth
 from orl_codegen.schema.tree import Kind, Schema, union_of
 
 COMBINATIONS = ("anyOf", "oneOf")
@@ -126,12 +126,10 @@ def _says_nothing(schema: Schema | None) -> bool:
 def _required(names: object, properties: Mapping[str, Any]) -> list[str]:
     """The names in `required`, and the properties that say `required: true`, as draft 3 did."""
     listed = names if isinstance(names, list) else []
-    marked = [key for key, part in properties.items() if isinstance(part, Mapping) and _is_true(part.get("required"))]
+    marked = [
+        key for key, part in properties.items() if isinstance(part, Mapping) and truth(part.get("required")) is True
+    ]
     return listed + marked
-
-
-def _is_true(value: object) -> bool:
-    return str(value).strip().lower() == "true"
 
 
 def _adds_type(option: object) -> bool:

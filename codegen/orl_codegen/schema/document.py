@@ -83,12 +83,6 @@ class Document:
         """What is at the pointer that a reference leads to."""
         return look_up(self._root, target)
 
-    def schemas(self, value: object, pointer: str, keyword: str) -> list[object]:
-        """The value of a keyword that lists schemas."""
-        if not isinstance(value, list):
-            self.refuse(f"{pointer}/{keyword}", "it must be a list of schemas")
-        return value
-
     def refuse(self, pointer: str, why: str) -> NoReturn:
         """Refuse the tool because of what is at `pointer`."""
         raise SchemaError(

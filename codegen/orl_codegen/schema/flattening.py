@@ -102,8 +102,6 @@ class Flattener:
             return {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):
             self._document.refuse(pointer, "a schema must be an object, true or false")
-        if "allOf" in raw:
-            self._document.schemas(raw["allOf"], pointer, "allOf")
         return raw
 
     def _own(self, keywords: Mapping[str, Any]) -> Keywords:

@@ -73,7 +73,7 @@ def number(given: Any) -> Any:
 
 def exclusive_limit(given: Any) -> Any:
     """A number; in draft 4, whether the limit beside it is exclusive."""
-    meant = _truth(given)
+    meant = truth(given)
     return number(given) if meant is UNREADABLE else ABSENT if meant is False else meant
 
 
@@ -90,11 +90,12 @@ def least_count(given: Any) -> Any:
 
 def flag(given: Any) -> Any:
     """True or false; false is also what holds without the keyword."""
-    meant = _truth(given)
+    meant = truth(given)
     return ABSENT if meant is False else meant
 
 
-def _truth(given: Any) -> Any:
+def truth(given: Any) -> Any:
+    """True or false, also as a text."""
     if isinstance(given, str):
         return {"true": True, "false": False}.get(given.strip().lower(), UNREADABLE)
     return given if isinstance(given, bool) else UNREADABLE
@@ -137,7 +138,7 @@ def names(given: Any) -> Any:
     """A list of names; in draft 3, whether the property with the keyword is required."""
     if isinstance(given, list):
         return given if all(map(_is_text, given)) else [name for name in given if _is_text(name)]
-    return _truth(given)
+    return truth(given)
 
 
 def _is_text(given: Any) -> bool:
@@ -150,8 +151,8 @@ def schema(given: Any) -> Any:
 
 def schema_inside(given: Any) -> Any:
     """The schema of items or properties: it is worked out like any other, so it may also be the name of a type."""
-    truth = _truth(given)
-    return truth if truth is not UNREADABLE else given if isinstance(given, str) else schema(given)
+    meant = truth(given)
+    return meant if meant is not UNREADABLE else given if isinstance(given, str) else schema(given)
 
 
 def items(given: Any) -> Any:
@@ -194,7 +195,7 @@ WANTED: Mapping[str, Wanted] = MappingProxyType({
     **dict.fromkeys(("minContains", "maxContains"),                     Wanted("a count", count)),
     **dict.fromkeys(("uniqueItems", "deprecated"),                      Wanted("true or false", flag)),
     **dict.fromkeys(("readOnly", "writeOnly"),                          Wanted("true or false", flag)),
-    "nullable":                                                         Wanted("true or false", _truth),
+    "nullable":                                                         Wanted("true or false", truth),
     **dict.fromkeys(("title", "pattern", "format"),                     Wanted("a text", text)),
     **dict.fromkeys(("contentEncoding", "contentMediaType"),            Wanted("a text", text)),
     "description":                                                      Wanted("a text", lines),

@@ -104,12 +104,7 @@ class OpenRewardSpec(Generic[Adapter]):
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
-        if not 0 < call_timeout < math.inf:
-            raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
-        if max_sessions is not None and not (type(max_sessions) is int and max_sessions > 0):
-            raise UsageError(
-                f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
-            )
+        _check_limits(call_timeout, max_sessions)
         _check_tools(adapter, concurrent_tools)
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
@@ -214,6 +209,15 @@ def _check_tasks(num_tasks: int | None, indices: Sequence[int] | None) -> None:
         raise UsageError(f"num_tasks={num_tasks} leaves nothing to train on. Pass 1 or more.")
     if indices is not None and (len(indices) == 0 or min(indices) < 0):
         raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
+
+
+def _check_limits(call_timeout: float, max_sessions: int | None) -> None:
+    if not 0 < call_timeout < math.inf:
+        raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
+    if max_sessions is not None and not (type(max_sessions) is int and max_sessions > 0):
+        raise UsageError(
+            f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
+        )
 
 
 def _check_tools(adapter: type[RolloutAdapter], names: Collection[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,8 +11,6 @@ from orl_codegen.drift.comparison.pairs import Pair
 from orl_codegen.schema.json_values import differs, is_number
 from orl_codegen.schema.keywords import EXCLUSIVE, LOWER, UPPER
 from orl_codegen.schema.tree import Schema
-
-_SIZES = frozenset(LOWER) - {"minimum"}  # a size of at least 0 is not a limit
 
 
 class Bound(NamedTuple):
@@ -34,10 +31,9 @@ def compare_constraints(pair: Pair) -> Changes:
     """Every keyword that limits the values of a schema, other than null."""
     old, new = _constraints(pair.old, pair.new), _constraints(pair.new, pair.old)
     for keyword in (*LOWER, *UPPER):
-        yield from _bounds(pair, _take_bound(old, keyword, pair.old.kind), _take_bound(new, keyword, pair.new.kind))
+        yield from _bounds(pair, _take_bound(old, keyword), _take_bound(new, keyword))
     for keyword in ("pattern", "format"):
         yield from _value(pair, keyword, keyword, old.pop(keyword, None), new.pop(keyword, None))
-    yield from _unique_items(pair, old.pop("uniqueItems", None), new.pop("uniqueItems", None))
     yield from _multiple_of(pair, old.pop("multipleOf", None), new.pop("multipleOf", None))
     for keyword in old | new:
         yield from _value(pair, keyword, "constraint", old.get(keyword), new.get(keyword))
@@ -66,38 +62,22 @@ def _value(pair: Pair, keyword: str, subject: str, old: Any, new: Any) -> Change
 # --- bounds --------------------------------------------------------------------------------------------------------
 
 
-def _take_bound(constraints: dict[str, Any], keyword: str, kind: str) -> Bound | None:
+def _take_bound(constraints: dict[str, Any], keyword: str) -> Bound | None:
     """Take a limit and its exclusive form out of `constraints`, and return the tighter of the two.
 
-    What is not a number stays in `constraints`, where it is compared like any other keyword.
+    A schema has one of them at most, but what stands beside a union can add the other.
     """
     exclusive = EXCLUSIVE.get(keyword, "")
-    bounds = []
-    if _comparable(constraints.get(keyword)):
-        value = constraints.pop(keyword)
-        if isinstance(constraints.get(exclusive), bool) and constraints.pop(exclusive):  # drafts before 6
-            bounds.append(_exclusive(keyword, exclusive, value, kind))
-        else:
-            bounds.append(Bound((_tightness(keyword, value), False), keyword, value))
-    if _comparable(constraints.get(exclusive)):
-        bounds.append(_exclusive(keyword, exclusive, constraints.pop(exclusive), kind))
-    tightest = max(bounds, default=None)
-    return None if tightest and keyword in _SIZES and tightest.value <= 0 else tightest
-
-
-def _exclusive(keyword: str, exclusive: str, value: Any, kind: str) -> Bound:
-    tightness = _tightness(keyword, value)
-    if kind == "integer" and (isinstance(value, int) or value.is_integer()):
-        return Bound((tightness + 1, False), exclusive, value)  # an integer above 2 is at least 3
-    return Bound((tightness, True), exclusive, value)
+    bounds = [
+        Bound((_tightness(keyword, constraints[name]), name == exclusive), name, constraints.pop(name))
+        for name in (keyword, exclusive)
+        if name in constraints
+    ]
+    return max(bounds, default=None)
 
 
 def _tightness(keyword: str, value: Any) -> Any:
     return value if keyword in LOWER else -value
-
-
-def _comparable(value: object) -> bool:
-    return is_number(value) and value == value  # which NaN is not
 
 
 def _bounds(pair: Pair, old: Bound | None, new: Bound | None) -> Changes:
@@ -119,11 +99,6 @@ def _beside(bound: Bound, other: Bound) -> Any:
 # --- other keywords ------------------------------------------------------------------------------------------------
 
 
-def _unique_items(pair: Pair, old: Any, new: Any) -> Changes:
-    """`uniqueItems`, which limits nothing unless it is true."""
-    yield from _value(pair, "uniqueItems", "constraint", True if old is True else None, True if new is True else None)
-
-
 def _multiple_of(pair: Pair, old: Any, new: Any) -> Changes:
     if not (_is_step(old) and _is_step(new)):
         yield from _value(pair, "multipleOf", "constraint", old, new)
@@ -133,7 +108,7 @@ def _multiple_of(pair: Pair, old: Any, new: Any) -> Changes:
 
 
 def _is_step(value: Any) -> bool:
-    return _comparable(value) and 0 < value < math.inf
+    return is_number(value) and value > 0
 
 
 def _divides(part: float, whole: float) -> bool:

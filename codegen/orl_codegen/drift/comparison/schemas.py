@@ -5,7 +5,7 @@ The walk is one generator, `compare_schemas`; annotations, values and constraint
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from orl_codegen.drift.change import Changes
@@ -167,11 +167,12 @@ def _parameters(pair: Pair) -> Changes:
     renamed = match_renamed_parameters(old, new)
     kept = {name: name for name in old if name in new} | renamed
     yield from _removed(pair, old, kept)
-    yield from _added(pair, new, kept)
+    names = set(kept.values())
+    yield from _added(pair, new, names)
     for before, after in kept.items():
         yield from _requiredness(pair, before, after)
-        yield from compare_schemas(_property(pair, before, after))
-    yield from _order(pair, [kept[name] for name in old if name in kept], [n for n in new if n in kept.values()])
+        yield from compare_schemas(_property(pair, old[before], new[after], before, after))
+    yield from _order(pair, [kept[name] for name in old if name in kept], [name for name in new if name in names])
 
 
 def _removed(pair: Pair, old: Mapping[str, Schema], kept: Mapping[str, str]) -> Changes:
@@ -183,9 +184,9 @@ def _removed(pair: Pair, old: Mapping[str, Schema], kept: Mapping[str, str]) -> 
             yield (pair.at / "properties" / after).change("param-renamed", name, after)
 
 
-def _added(pair: Pair, new: Mapping[str, Schema], kept: Mapping[str, str]) -> Changes:
+def _added(pair: Pair, new: Mapping[str, Schema], kept: Set[str]) -> Changes:
     for name in new:
-        if name not in kept.values():
+        if name not in kept:
             rule = "param-added-required" if name in pair.new.required else "param-added-optional"
             yield (pair.at / "properties" / name).change(rule, None, in_words(new[name]))
 
@@ -196,8 +197,7 @@ def _properties(schema: Schema) -> dict[str, Schema]:
     return {**schema.properties, **dict.fromkeys(unlisted, ANY)}
 
 
-def _property(pair: Pair, before: str, after: str) -> Pair:
-    old, new = _properties(pair.old)[before], _properties(pair.new)[after]
+def _property(pair: Pair, old: Schema, new: Schema, before: str, after: str) -> Pair:
     if before != after and differs(old.facts.get("title"), new.facts.get("title")):
         old, new = _without_usual_title(old, before), _without_usual_title(new, after)
     return pair.child(old, new, "properties", after)

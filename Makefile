@@ -7,8 +7,9 @@ BASE := $(VENV)/.base
 DEV := $(VENV)/.dev
 PYTEST_ARGS ?= -n 2
 MUTATIONS_ARGS ?= --count 5000
+RELIABILITY_ARGS ?=
 
-.PHONY: help demo test lint types generate golden fidelity mutations bench clean
+.PHONY: help demo test lint types generate golden fidelity mutations reliability bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,6 +38,9 @@ fidelity: $(DEV)  ## measure how much of what environments state reaches the mod
 
 mutations: $(DEV)  ## change real tools at random, and measure whether drift reports each change exactly
 	$(BIN)/python -m tests.mutations $(MUTATIONS_ARGS)
+
+reliability: $(DEV)  ## faults, interruptions, attacks and load: is anything lost, and is anybody let in?
+	$(BIN)/python -m tests.reliability $(RELIABILITY_ARGS)
 
 bench: $(DEV)  ## measure the speed, against TRL's own integration
 	$(BIN)/python -m benchmarks.speed

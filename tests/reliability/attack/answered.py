@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, get_args
 
 from orl_codegen import OpenRewardSpec
-from orl_codegen.errors import RolloutError
+from orl_codegen.errors import OrlCodegenError
 from orl_codegen.ors import limits
 from orl_codegen.runtime import Environment, RolloutAdapter, TerminalTool, ToolResult, tool
 from orl_codegen.runtime.plan import OnResetFailure, Prompts
@@ -240,11 +240,9 @@ def _trained(url: str, chance: random.Random) -> Iterator[str]:
         for step in _rollout(url, chance):
             try:
                 step()
-            except RolloutError as error:
-                said += [str(error), repr(error)]
             except Exception as error:
-                said += [str(error), repr(error)]
-                if not type(error).__module__.startswith("orl_codegen."):
+                said += [repr(error), _whole(error)]
+                if not isinstance(error, OrlCodegenError):
                     where = traceback.extract_tb(error.__traceback__)[-1]
                     yield f"{error!r:.200} out of {where.name}, line {where.lineno} of {where.filename[-30:]}"
     for text in [*said, stderr.getvalue()]:
@@ -254,6 +252,11 @@ def _trained(url: str, chance: random.Random) -> Iterator[str]:
 
 
 _ASKED = (("answers in generation", _generated, GENERATION), ("answers in training", _trained, TRAINING))
+
+
+def _whole(error: Exception) -> str:
+    """What a log shows of an exception that nobody catches, with every other one behind it."""
+    return "".join(traceback.format_exception(error)).replace("Traceback (most recent call last):", "")
 
 
 def _rollout(url: str, chance: random.Random) -> Iterator[Callable[[], object]]:

@@ -16,6 +16,9 @@ HOSTILE = (
     "\x1b[31m\u202e**bold** [link](http://evil) <!-- {{ \ud7ff"
 )
 
+COMMANDS = "##[set-output name=report;]1\n::stop-commands::x ##vso[task.complete]\r  ::add-mask::e a::error::b"
+"""Commands to the runners of CI, in the few characters of a text that a message shows."""
+
 
 def report(changes: Iterable[Change], accepted: tuple[Acceptance, ...] = ()) -> Report:
     """A report of these changes of one environment, whose other comparisons were left out or failed."""
@@ -37,16 +40,16 @@ ORDINARY = (
 )
 
 
-def hostile() -> tuple[Change, ...]:
+def hostile(text: str = HOSTILE) -> tuple[Change, ...]:
     """The changes when a server puts an attack into every text that it controls."""
-    attack = {"type": "string", "description": HOSTILE, "enum": [HOSTILE, "b"], "default": HOSTILE, "pattern": HOSTILE}
-    schema = {"properties": {HOSTILE: attack}, "required": [HOSTILE]}
-    old = {"tools": [{"name": HOSTILE, "input_schema": {"properties": {HOSTILE: {"type": "string"}}}}]}
-    new = {"tools": [{"name": HOSTILE, "description": HOSTILE, "input_schema": schema}], "splits": [{"name": HOSTILE}]}
+    attack = {"type": "string", "description": text, "enum": [text, "b"], "default": text, "pattern": text}
+    schema = {"properties": {text: attack}, "required": [text]}
+    old = {"tools": [{"name": text, "input_schema": {"properties": {text: {"type": "string"}}}}]}
+    new = {"tools": [{"name": text, "description": text, "input_schema": schema}], "splits": [{"name": text}]}
     return compare_snapshots(snapshot(old), snapshot(new))
 
 
-def unreachable() -> Report:
+def unreachable(why: str = "http://127.0.0.1:1 could not be reached: refused.") -> Report:
     """A report of an environment whose server could not be reached."""
-    comparison = Comparison("snapshot ↔ live", "failed", note="http://127.0.0.1:1 could not be reached: refused.")
+    comparison = Comparison("snapshot ↔ live", "failed", note=why)
     return Report((Checked("kitchen", "http://127.0.0.1:1", (comparison,)),), "training", "warning")

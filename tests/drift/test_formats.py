@@ -17,12 +17,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from orl_codegen.cli.check import check
+from orl_codegen.cli.generate import unified_diff
 from orl_codegen.drift.acceptance import UNEDITED, Acceptance
 from orl_codegen.drift.change import Change
 from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats import FORMATS
 from orl_codegen.drift.policy_tables import read_acceptances
-from tests.drift.reports import ORDINARY, hostile, report, unreachable
+from tests.drift.reports import COMMANDS, ORDINARY, hostile, report, unreachable
+from tests.support.logs import commands_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +53,31 @@ def test_no_control_character_gets_out(name: str) -> None:
     odd = {character for character in printed if unicodedata.category(character)[0] == "C"} - {"\n", "\u200b"}
     assert len(report(hostile()).findings) > 5
     assert not odd
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_command_to_a_runner_gets_out(name: str) -> None:
+    """No format prints a command that a server wrote, anywhere in a line, nor does a block to paste or a diff."""
+    blocks = replace(report(hostile(COMMANDS)), accept_blocks=True, verbose=True)
+    [checked] = report(hostile(COMMANDS)).checked
+    diff = unified_diff(Path("x.py"), f"one\n{COMMANDS}\n", f"two\n{COMMANDS}\n")
+    for found in (blocks, replace(blocks, checked=(replace(checked, diff=diff),)), unreachable(COMMANDS)):
+        lines = click.unstyle(FORMATS[name](found)).splitlines()
+        ours = re.compile(r"^::(error|warning|notice) (?=[\w=/.,-]+::)") if name == "github" else re.compile("(?!)")
+        assert not [command for line in lines for command in commands_in(ours.sub("", line))]
+
+
+def test_values_of_json_and_toml_are_the_servers_own() -> None:
+    """JSON, SARIF and the blocks to paste escape commands in their own way, which keeps every value as it is."""
+    changes = hostile(COMMANDS)
+    found = report(changes)
+    log = json.loads(FORMATS["sarif"](found))["runs"][0]["results"]
+    content = json.loads(FORMATS["json"](found))["findings"]
+    paths = {change.path for change in changes}
+    assert paths == {entry["path"] for entry in content}
+    assert paths == {entry["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for entry in log}
+    assert {(entry.tool, entry.path) for entry in pasted(found)} <= {(change.tool, change.path) for change in changes}
+    assert not report(changes, pasted(found)).failed
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orl_codegen.errors import printable
+from orl_codegen.errors import printable, printable_lines
 from orl_codegen.generator.options import Job
 from orl_codegen.generator.stopwatch import Stopwatch
 
@@ -30,8 +30,8 @@ class Display:
         self._bars = bars
 
     def say(self, text: str) -> None:
-        """Print a line. It is never cut, and nothing in it is read as markup."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        """Print a line. It is never cut, and nothing in it is read as markup, as an emoji or as a command."""
+        self._console.print(printable_lines(text), markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def of(self, job: Job) -> JobDisplay:
         """The display that one environment reports to."""

@@ -10,7 +10,7 @@ import click
 
 from orl_codegen.cli.arguments import asking_options, default_options, job_of
 from orl_codegen.cli.display import display
-from orl_codegen.errors import UsageError, printable
+from orl_codegen.errors import UsageError, defused, printable, printable_lines
 
 if TYPE_CHECKING:
     from orl_codegen.generator.output.reading import ShownTool
@@ -58,7 +58,7 @@ def _existing(path: Path) -> str:
 
 
 def _lines(tool: ShownTool) -> str:
-    """One tool, for reading; what a terminal would obey is escaped."""
+    """One tool, for reading; what a terminal or a CI runner would obey is escaped."""
     parts = [click.style(printable(tool.name), bold=True)]
     for line in tool.text.split("\n"):
         parts.append(_wrapped(line, "  ", "  "))
@@ -70,5 +70,5 @@ def _lines(tool: ShownTool) -> str:
 
 
 def _wrapped(text: str, first: str, rest: str) -> str:
-    shown = printable(text, 100_000)
-    return textwrap.fill(shown, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    lines = textwrap.fill(defused(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return printable_lines(lines)  # once more: where a long word is broken, a line may begin with a command

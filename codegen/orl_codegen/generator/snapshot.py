@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from orl_codegen.errors import SnapshotError, printable
+from orl_codegen.errors import UNSEEN, SnapshotError, json_escape, printable
 from orl_codegen.schema.json_values import canonical
 
 FORMAT = 1
@@ -101,11 +101,13 @@ class Snapshot:
 
 
 def dump(snapshot: Snapshot) -> str:
-    """The snapshot as the text of its file."""
+    """The snapshot as the text of its file. What could fool whoever reviews it stands escaped: controls, bidi marks,
+    what takes no room."""
     content = _content(snapshot)
     counts = {"num_tasks": dict(snapshot.num_tasks)} if snapshot.num_tasks else {}
     whole = {"format": FORMAT, "digest": _digest(content), **counts, **content}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(whole, indent=2, ensure_ascii=False)
+    return UNSEEN.sub(lambda found: json_escape(found[0]), text) + "\n"
 
 
 def load(text: str, name: str = "the snapshot") -> Snapshot:

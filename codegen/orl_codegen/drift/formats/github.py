@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orl_codegen.drift.findings import Finding, Report
+from orl_codegen.errors import printable_lines
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -22,7 +23,7 @@ def _command(finding: Finding) -> str:
 
 def _data(text: str) -> str:
     """Text that can neither end a command nor begin another."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _value(text: str) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 
 from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report
+from orl_codegen.errors import json_escape, printable_lines
 
 
 def json_report(report: Report) -> str:
-    """The report as JSON; old and new values are the server's own, in ASCII."""
+    """The report as JSON; old and new values are the server's own, escaped where a CI runner would obey."""
     content = {
         "version": 1,
         "profile": report.profile,
@@ -23,7 +24,7 @@ def json_report(report: Report) -> str:
         ],
         "unused_acceptances": [_acceptance(entry) for entry in report.unused],
     }
-    return json.dumps(content, indent=2) + "\n"
+    return printable_lines(json.dumps(content, indent=2), json_escape) + "\n"
 
 
 def _acceptance(entry: Acceptance) -> dict[str, Any]:

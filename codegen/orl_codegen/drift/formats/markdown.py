@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from orl_codegen.drift.findings import Checked, Finding, Report
+from orl_codegen.errors import defused
 
 MARKER = "<!-- orl-codegen check -->"
 """The first line, by which a workflow finds its own comment to update it."""
@@ -65,7 +66,7 @@ def _row(finding: Finding) -> str:
 
 def markdown_text(text: str) -> str:
     """Text in which nothing from a server is markup, a mention or HTML; whatever is between backticks is code."""
-    parts = re.split(r"`([^`]*)`", text)
+    parts = re.split(r"`([^`]*)`", defused(text))
     return "".join(code_span(part) if i % 2 else _escape(part) for i, part in enumerate(parts))
 
 
@@ -76,6 +77,7 @@ def _escape(text: str) -> str:
 
 def code_span(text: str) -> str:
     """A code span that also works in a table: nothing in it is markup."""
+    text = defused(text)
     fence = "`" * (_longest_run(text) + 1)
     padding = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{padding}{text}{padding}{fence}".replace("|", "\\|") if text else "(nothing)"

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from orl_codegen.drift.findings import Finding, Report
 from orl_codegen.drift.rules import RULES, Profile, Rule
+from orl_codegen.errors import json_escape, printable_lines
 from orl_codegen.version import __version__
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note", "off": "none"}
@@ -30,7 +31,8 @@ def sarif_report(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, order) for finding in found],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return printable_lines(json.dumps(log, indent=2), json_escape) + "\n"
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

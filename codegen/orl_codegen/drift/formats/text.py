@@ -10,7 +10,7 @@ import click
 from orl_codegen.drift.acceptance import UNEDITED, Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
 from orl_codegen.drift.rules import RULES
-from orl_codegen.errors import printable
+from orl_codegen.errors import defused, printable
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -128,6 +128,5 @@ def acceptance_block(finding: Finding) -> str:
 
 
 def toml_string(value: str) -> str:
-    """A TOML string: JSON's escapes are valid TOML once unprintable characters outside ASCII are escaped too."""
-    quoted = json.dumps(value, ensure_ascii=False)
-    return "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in quoted)
+    """A TOML string: JSON's escapes are valid TOML once what `printable` escapes is escaped too."""
+    return defused(json.dumps(value, ensure_ascii=False), lambda character: f"\\U{ord(character):08X}")

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
 
+from orl_codegen.errors import UNSEEN
+
 ADAPTER_MEMBERS = frozenset("reset get_reward reward rewards metadata finished last_output failure".split())
 """The public members of `runtime.RolloutAdapter`, and TRL's `get_reward` (a test checks that the list is complete)."""
 
@@ -132,8 +134,8 @@ def _parameter_name(key: str) -> str:
 
 
 def _identifier(text: str) -> str:
-    r"""Every run of characters outside `\w` (a name, for the docstring parser) becomes one underscore."""
-    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text))
+    r"""Every run of characters outside `\w` (a name, for the docstring parser), or unseen, becomes one underscore."""
+    name = re.sub(r"\W+", "_", UNSEEN.sub(" ", unicodedata.normalize("NFKC", text)))
     # `\w` is a little wider than what Python allows in a name ('²' is one of its digits, for example).
     name = "".join(character if f"a{character}".isidentifier() else "_" for character in name)
     return unicodedata.normalize("NFKC", name)

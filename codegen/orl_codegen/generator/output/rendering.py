@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orl_codegen.errors import UsageError, printable
+from orl_codegen.errors import UNSEEN, UsageError, printable, python_escape
 from orl_codegen.generator.contract.contract import Contract
 from orl_codegen.generator.output.context import context, first_line
 from orl_codegen.generator.output.layout import formatted, laid_out
@@ -44,6 +44,8 @@ def render(contract: Contract, slug: str, templates: Path | None = None) -> str:
     environment = _jinja(templates)
     try:
         source = environment.get_template("module.py.jinja").render(context(contract, slug))
+        # Python itself prints some of what nobody sees, and so `repr` and the docstrings have it raw.
+        source = UNSEEN.sub(lambda found: python_escape(found[0]), source)
         return seal(formatted(source) if templates else laid_out(source), contract.snapshot.digest, templates)
     except (TemplateError, ValueError) as error:
         raise UsageError(

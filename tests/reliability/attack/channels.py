@@ -1,0 +1,87 @@
+"""Every text that a server can write, hostile, on every way out: streams, formats, files, errors, logs and reprs."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from orl_codegen import errors
+from orl_codegen.generator import snapshot
+from orl_codegen.generator.output import rendering
+from tests.reliability.attack import answered, judges, written
+from tests.reliability.attack.payloads import PAYLOADS, PLAIN
+from tests.reliability.attack.written import Trial
+from tests.reliability.figures import Figure
+from tests.support.cli import orl_codegen
+
+ANSWERS = 1200
+SERVED = 40
+CONTROLLED = 30
+
+SHOWN = re.compile(r"^(generate.*--diff|check|diff|show).*standard output$|^the snapshot$|^answers")
+"""The channels on which a text of a server always stands."""
+
+ENDINGS = (
+    "print({!r})",
+    "import sys; sys.exit({!r})",
+    "raise RuntimeError({!r})",
+    "raise type({!r}[:99], (Exception,), {{}})",
+)
+"""How the module of an environment may end what it is imported for."""
+
+
+def channels(seed: int, share: float) -> Iterator[Figure]:
+    """The figures, each of which must be free of faults, behind two that must not."""
+    yield _readers()
+    yield _without_escapes(seed)
+    yield _figure("texts on the command line and in files", seed, [*written.trials(seed, 0, share)])
+    yield _figure("hostile answers", seed, [*answered.trials(seed, max(CONTROLLED, round(ANSWERS * share)))])
+    yield _figure("last words of environments", seed, [*_served(max(2, round(SERVED * share)))])
+
+
+def _figure(what: str, seed: int, trials: Sequence[Trial]) -> Figure:
+    faults = [f"{trial.channel}: {fault} (attack --seed {seed})" for trial in trials for fault in trial.faults]
+    texts = sum(trial.texts for trial in trials)
+    names = len({trial.channel for trial in trials})
+    found = f"{len(faults)} commands, controls or breaks"
+    return Figure(f"{texts:,} {what}, {names} channels", found, not faults, tuple(faults))
+
+
+def _readers() -> Figure:
+    """Whether the judges see anything: printed raw, every payload harms a reader."""
+    missed = [name for name, text in PAYLOADS.items() if name not in PLAIN and not judges.caught_by(text)]
+    missed += [f"harmless text on {name}" for name, (judge, text) in judges.NAIVE.items() if [*judge(text)]]
+    count = len(PAYLOADS) - len(PLAIN)
+    return Figure(f"control: {count} payloads printed raw", f"{len(missed)} missed", not missed, tuple(missed))
+
+
+def _without_escapes(seed: int) -> Figure:
+    """Whether the trials see anything: without the escapes, every channel that shows a text has faults."""
+    with _as_before():
+        trials = [*written.trials(seed, 1, 0), *answered.trials(seed, CONTROLLED)]
+    shown = {trial.channel for trial in trials if SHOWN.search(trial.channel)}
+    harmed = {trial.channel for trial in trials if trial.faults}
+    missed = sorted(shown - harmed)
+    found = f"{len(missed)} of {len(shown)} channels missed it"
+    return Figure("control: escapes switched off", found, not missed, tuple(missed))
+
+
+@contextlib.contextmanager
+def _as_before() -> Iterator[None]:
+    """orl-codegen without what it knows of runners, and of characters that files should not hold."""
+    with contextlib.ExitStack() as stack:
+        for module, name in [(errors, "_COMMAND"), (snapshot, "UNSEEN"), (rendering, "UNSEEN")]:
+            stack.enter_context(patch.object(module, name, re.compile("(?!)")))
+        yield
+
+
+def _served(count: int) -> Iterator[Trial]:
+    """Environments that end with a hostile text: on standard output, on standard error, in an exception."""
+    with written.folder():
+        for number, (name, text) in zip(range(count), PAYLOADS.items(), strict=False):
+            Path("env.py").write_text(ENDINGS[number % len(ENDINGS)].format(text) + "\n", "utf-8")
+            faults = (f"{name}: {fault}" for fault in written.failed(orl_codegen("generate", "env.py", "-o", "out")))
+            yield Trial("generate", 1, tuple(faults))

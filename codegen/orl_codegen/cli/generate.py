@@ -179,5 +179,5 @@ def _stat(path: Path) -> Any:
 
 def _shown(path: Path) -> str:
     """A path, relative to the working directory if it is inside it."""
-    absolute = path.resolve()
+    absolute = path.absolute()
     return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

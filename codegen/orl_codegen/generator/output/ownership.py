@@ -14,6 +14,7 @@ from orl_codegen.generator.output.context import BANNER
 _CONFLICT = r"(?:<{7}[^\n]*\n)?"  # where two versions differ, a merge that failed puts its mark before them
 _MODULE = re.compile(rf"\ufeff?{_CONFLICT}{re.escape(BANNER)}")
 _SNAPSHOT = re.compile(rf'\ufeff?{_CONFLICT}\{{\s*"format":\s*\d+,\s*{_CONFLICT}\s*"digest":\s*"sha256:')
+_NOT_JSON = object()
 
 
 def is_module(text: str) -> bool:
@@ -45,15 +46,15 @@ def may_replace(suffix: str, text: str, module: str | None) -> bool:
     """
     if suffix == ".py":
         return not text.strip() or is_module(text)
-    damaged = _json(text) is None and is_module(module or "")
+    damaged = _json(text) is _NOT_JSON and is_module(module or "")
     return not text.strip() or is_snapshot(text) or damaged
 
 
 def _json(text: str) -> Any:
-    """The value of a JSON text; None if it is none."""
+    """The value of a JSON text, or `_NOT_JSON`."""
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except ValueError:
+        return _NOT_JSON
+    except RecursionError:  # it may be JSON, but is none of ours
         return None
-    except RecursionError:  # JSON, but none of ours
-        return ()

@@ -47,15 +47,23 @@ def alone(folder: Path, say: Callable[[str], None]) -> Iterator[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     hidden = folder / HIDDEN
-    lock = _lock(folder, hidden, say)
+    lock = None
     try:
+        lock = _lock(folder, hidden, say)
         _clear(hidden)
         yield hidden
     finally:
-        with contextlib.suppress(OSError):
+        _leave(hidden, lock)
+
+
+def _leave(hidden: Path, lock: int | None) -> None:
+    """Remove the hidden folder, unless another process needs it."""
+    with contextlib.suppress(OSError):
+        if lock is not None:
             _clear(hidden)
             (hidden / RULE).unlink()
-            hidden.rmdir()
+        hidden.rmdir()  # which is refused if there is something in it
+    if lock is not None:
         os.close(lock)
 
 
@@ -174,8 +182,15 @@ def _make_rule(rule: Path) -> None:
 
 
 def _write_rule(rule: Path) -> None:
-    with contextlib.suppress(FileExistsError), rule.open("x", encoding="ascii") as file:
-        file.write("*\n")
+    with contextlib.suppress(FileExistsError):
+        handle = os.open(rule, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            os.write(handle, b"*\n")
+        except OSError as error:
+            rule.unlink()
+            raise OSError(error.errno, error.strerror, str(rule)) from None
+        finally:
+            os.close(handle)
 
 
 def _clear(hidden: Path) -> None:

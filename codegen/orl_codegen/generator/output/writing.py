@@ -1,4 +1,4 @@
-"""The only place that writes and removes files of the output folder. It receives text that was rendered and verified."""
+"""The only place that writes and removes generated files. It receives text that has been rendered and verified."""
 
 from __future__ import annotations
 

@@ -193,6 +193,14 @@ def test_what_is_no_file_is_refused_at_once(kind: str, place: str, command: str)
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
+def test_diff_of_what_is_no_file(kind: str) -> None:
+    """It is not read, and the message says what can be."""
+    SPECIAL[kind](Path("out/other.json"))
+    outcome = orl_codegen("diff", SNAPSHOT, "out/other.json")
+    assert outcome.status == 2 and "There is no snapshot out/other.json. Name a file" in outcome.err
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
 def test_what_is_no_file_elsewhere_in_the_folder_is_passed_over(kind: str) -> None:
     """The commands that look through the folder do not look into it, nor at a dead link or at a huge file."""
     for name in ("other.json", "other.py"):

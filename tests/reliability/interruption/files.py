@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import random
 import re
@@ -28,8 +29,6 @@ from tests.reliability.interruption.projects import (
     whole,
 )
 from tests.reliability.interruption.writers import hammered, round_of_writers
-from tests.support.environments import environment, spec
-from tests.support.servers import running
 
 KILLS = {"offline": 120, "pruned": 50, "asked": 70, "new": 50, "offline, from scratch": 10}
 FULL_DISKS, SMALL_DISKS, ROUNDS, HAMMERED = 60, 40, 150, 20
@@ -66,6 +65,10 @@ def files(seed: int, share: float) -> Iterator[Figure]:
 @contextlib.contextmanager
 def _servers() -> Iterator[list[str]]:
     """The URLs of four servers with four states of one environment."""
+    from tests.support.environments import environment, spec  # not in the processes of the pool: it takes seconds
+    from tests.support.servers import running
+
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it tells of each client that was killed
     states = [[spec(f"tool-{number}") for number in range(3 + state)] for state in range(4)]
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(running(environment(tools))).url for tools in states]

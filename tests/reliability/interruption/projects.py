@@ -15,7 +15,6 @@ from orl_codegen.generator import snapshot
 from orl_codegen.generator.output.staging import HIDDEN, RULE, STAGED
 from orl_codegen.generator.snapshot import Snapshot
 from tests.support.cli import orl_codegen
-from tests.support.environments import spec
 
 OUT = "out"
 Texts = Mapping[str, str]
@@ -145,7 +144,8 @@ def _one_to_prune(root: Path) -> None:
 
 
 def _write_snapshot(path: Path, name: str, *tools: str) -> None:
-    taken = Snapshot("http://127.0.0.1:1", name, "train", tuple(map(spec, tools)))
+    specs = [{"name": tool, "description": "Does a thing.", "input_schema": {"type": "object"}} for tool in tools]
+    taken = Snapshot("http://127.0.0.1:1", name, "train", tuple(specs))
     path.write_text(snapshot.dump(taken), "utf-8")
 
 

@@ -14,7 +14,7 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -51,31 +51,49 @@ def run(subject: Callable[[], object], kill_at: int = 0, watched: Path | None = 
         kill_at: The number of the call.
         watched: A path whose appearance is `Run.writing`.
     """
-    with tempfile.TemporaryFile() as errors:
-        counted = _traced if can_trace() else _audited
-        status, calls, writing = counted(subject, errors.fileno(), kill_at, watched)
-        errors.seek(0)
-        return Run(status, errors.read().decode("utf-8", "replace"), calls, writing)
+    counted = _traced if can_trace() else _audited
+    with _errors() as (errors, written):
+        status, calls, writing = counted(subject, errors, kill_at, watched)
+        return Run(status, written(), calls, writing)
 
 
 def run_together(subjects: Sequence[Callable[[], object]]) -> list[Run]:
     """Run several things at the same time, each in a fork."""
+    go, gate = os.pipe()
+
+    def after_the_gate(subject: Callable[[], object]) -> object:
+        os.close(gate)
+        os.read(go, 1)
+        return subject()
+
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in subjects]
-        go, gate = os.pipe()
-        children = []
-        for subject, file in zip(subjects, files, strict=True):
-
-            def after_the_gate(subject: Callable[[], object] = subject) -> object:
-                os.close(gate)
-                os.read(go, 1)
-                return subject()
-
-            children.append(_fork(after_the_gate, file.fileno()))
+        pipes = [stack.enter_context(_errors()) for _ in subjects]
+        children = [
+            _fork(functools.partial(after_the_gate, subject), errors)
+            for subject, (errors, _) in zip(subjects, pipes, strict=True)
+        ]
         os.close(gate)
         os.close(go)
         ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-        return [Run(status, _text(file.fileno())) for status, file in zip(ended, files, strict=True)]
+        return [Run(status, written()) for status, (_, written) in zip(ended, pipes, strict=True)]
+
+
+@contextlib.contextmanager
+def _errors() -> Iterator[tuple[int, Callable[[], str]]]:
+    """A pipe for standard error, and what has been written to it; in a file it would count as one of the run's."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+
+    def written() -> str:
+        with contextlib.suppress(BlockingIOError):
+            return os.read(reading, 1 << 16).decode("utf-8", "replace")
+        return ""
+
+    try:
+        yield writing, written
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def command(arguments: Sequence[str], folder: Path, room: int | None = None) -> Callable[[], object]:
@@ -222,8 +240,3 @@ def _audited(subject: Callable[[], object], errors: int, kill_at: int, watched: 
         counts.seek(0)
         calls, writing = map(int, (counts.read() or b"0 0").split())
         return status, calls, writing
-
-
-def _text(file: int) -> str:
-    size = os.fstat(file).st_size
-    return os.pread(file, size, 0).decode("utf-8", "replace")

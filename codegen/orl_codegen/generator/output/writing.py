@@ -101,9 +101,7 @@ def _apply(changed: Sequence[FileChange], hidden: Path) -> None:
     except KeyboardInterrupt:  # a moment more, and what was begun is whole
         _move([(staged, path) for staged, path in ready if staged.exists()])
         raise
-    for change in changed:
-        if change.new is None:
-            change.path.unlink(missing_ok=True)
+    _remove([change.path for change in changed if change.new is None], [path for _, path in ready])
 
 
 def _stage(staged: Path, path: Path, text: str) -> None:
@@ -113,11 +111,10 @@ def _stage(staged: Path, path: Path, text: str) -> None:
     """
     with staged.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # some file systems know no modes
             old = path.stat()
             os.fchmod(file.fileno(), old.st_mode & 0o777)
-            with contextlib.suppress(PermissionError):  # only root may give a file to somebody else
-                os.fchown(file.fileno(), old.st_uid, old.st_gid)
+            os.fchown(file.fileno(), old.st_uid, old.st_gid)  # which only root may do
         file.flush()
         os.fsync(file.fileno())
 
@@ -132,18 +129,26 @@ def _move(ready: Sequence[tuple[Path, Path]]) -> None:
         try:
             staged.replace(path)
         except OSError as error:
-            done = ", ".join(printable(replaced) for _, replaced in ready[:number])
-            raise _not_written(path, error, f"{done} had been replaced before that." if done else "") from None
+            raise _not_written(path, error, [replaced for _, replaced in ready[:number]]) from None
 
 
-def _not_written(path: Path, error: OSError, done: str = "Nothing was replaced.") -> OutputError:
-    why = f"{printable(path)}: {printable(error.strerror)}"
+def _remove(paths: Sequence[Path], replaced: Sequence[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _not_written(path, error, replaced) from None
+
+
+def _not_written(path: Path, error: OSError, replaced: Sequence[Path] = ()) -> OutputError:
+    done = f"{' and '.join(map(printable, replaced))} had been replaced before" if replaced else "Nothing was replaced"
     if error.errno in _FULL:
         return OutputError(
             f"There is no room for {printable(path.name)} in {printable(path.parent)} ({printable(error.strerror)}). "
-            f"{done} Free some space there, or raise the quota or limit, or choose another folder with -o; then run "
+            f"{done}. Free some space there, or raise the quota or limit, or choose another folder with -o; then run "
             "this again."
         )
     return OutputError(
-        f"The output folder cannot be written ({why}). {done} Make it writable, or choose another with -o."
+        f"The output folder cannot be written ({printable(path)}: {printable(error.strerror)}). {done}. Make it "
+        "writable, or choose another with -o."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,8 @@ def _generate(
         )
         with stopwatch.stage("writing"):
             targets = recorded_targets(folder)
-            changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
-            if prune:
-                changes += writing.unclaimed(folder, [made.slug for made in adapters])
-            if not dry_run:
-                writing.write(changes)
+            find_changes = partial(_changes, folder, adapters, prune)
+            changes = find_changes() if dry_run else writing.write(folder, find_changes, shown.say)
         for made in adapters:
             report(shown, made, verbose)
         if timings:
@@ -99,6 +97,15 @@ def _generate(
         for change in changes:
             click.echo(unified_diff(change.path, change.old, change.new), nl=False)
     return 1 if dry_run and changes else 0
+
+
+def _changes(folder: Path, adapters: Sequence[Adapter], prune: bool) -> tuple[FileChange, ...]:
+    """The changes that make the folder hold the files of the adapters and, of orl-codegen, nothing else on request."""
+    from orl_codegen.generator.output import writing
+
+    files = {name: text for made in adapters for name, text in made.files.items()}
+    removed = writing.unclaimed(folder, [made.slug for made in adapters]) if prune else ()
+    return writing.changes(folder, files) + removed
 
 
 def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
@@ -172,5 +179,5 @@ def _stat(path: Path) -> Any:
 
 def _shown(path: Path) -> str:
     """A path, relative to the working directory if it is inside it."""
-    absolute = path.resolve()
+    absolute = path.absolute()
     return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

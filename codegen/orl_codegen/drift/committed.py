@@ -12,7 +12,7 @@ from orl_codegen.errors import ConflictError, SchemaError, SnapshotError, Target
 from orl_codegen.generator import snapshot
 from orl_codegen.generator.options import Job, Options, committed_slug
 from orl_codegen.generator.output import reading, rendering
-from orl_codegen.generator.output.folder import owned, read, recorded_targets
+from orl_codegen.generator.output.folder import owned, read, read_pair, recorded_targets
 from orl_codegen.generator.snapshot import Snapshot
 from orl_codegen.generator.target import PythonClass, Target, parse_target
 from orl_codegen.version import __version__
@@ -45,9 +45,13 @@ class Committed:
         return shown_path(self.folder / f"{self.slug}{suffix}" if self.slug else self.folder)
 
     @cached_property
+    def _texts(self) -> tuple[str | None, str | None]:
+        return read_pair(self.folder, self.slug) if self.slug else (None, None)
+
+    @property
     def module(self) -> str | None:
         """The text of the module."""
-        return read(self.folder / f"{self.slug}.py") if self.slug else None
+        return self._texts[0]
 
     @cached_property
     def snapshot(self) -> Snapshot | None:
@@ -57,10 +61,9 @@ class Committed:
 
     @cached_property
     def _loaded(self) -> Snapshot | SnapshotError | None:
-        path = self.folder / f"{self.slug}.json"
-        text = read(path) if self.slug else None
+        text = self._texts[1]
         try:
-            return None if text is None else snapshot.load(text, printable(path))
+            return None if text is None else snapshot.load(text, printable(self.folder / f"{self.slug}.json"))
         except SnapshotError as error:
             return error
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from orl_codegen.errors import UNSEEN, UsageError, printable, python_escape
 from orl_codegen.generator.contract.contract import Contract
 from orl_codegen.generator.output.context import context, first_line
+from orl_codegen.generator.output.folder import read
 from orl_codegen.generator.output.layout import formatted, laid_out
 from orl_codegen.version import __version__
 
@@ -47,7 +48,7 @@ def render(contract: Contract, slug: str, templates: Path | None = None) -> str:
         # Python itself prints some of what nobody sees, and so `repr` and the docstrings have it raw.
         source = UNSEEN.sub(lambda found: python_escape(found[0]), source)
         return seal(formatted(source) if templates else laid_out(source), contract.snapshot.digest, templates)
-    except (TemplateError, ValueError) as error:
+    except (TemplateError, ValueError, OSError) as error:
         raise UsageError(
             f"The templates {f'in {printable(templates)}' if templates else 'of orl-codegen'} do not render to Python: "
             f"{printable(error)}. Fix the template, or leave out --templates."
@@ -98,7 +99,7 @@ def untouched(text: str) -> bool:
 def _makers(snapshot_digest: str, templates: Path | None) -> Iterator[str]:
     yield from (__version__, snapshot_digest)
     for folder in (shipped_templates(), templates):
-        yield from [path.read_text("utf-8") for path in sorted(folder.glob("*.jinja"))] if folder else [""]
+        yield from [read(path) or "" for path in sorted(folder.glob("*.jinja"))] if folder else [""]
 
 
 def _digest(*parts: str) -> str:

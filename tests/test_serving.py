@@ -130,11 +130,11 @@ GOING_WRONG = {
 
 @pytest.mark.parametrize("kind", GOING_WRONG)
 def test_what_a_served_class_logs_does_not_reach_the_terminal(tmp_path: Path, kind: str) -> None:
-    """One paragraph stands there, whatever the SDK and the class have printed. That the process has died is said as such,
-    not as an address at which nothing listens."""
+    """One paragraph stands there, whatever the SDK and the class have printed. That the process has died is said as
+    such, not as an address at which nothing listens."""
     work, expected = GOING_WRONG[kind]
     source = "import os, sys\nfrom openreward.log_utils import get_logger\n" + source_of("Only")
-    (tmp_path / "server.py").write_text(source + f"    def setup(self):\n        {work}\n")
+    (tmp_path / "server.py").write_text(source + f"    def __init__(self, *_, **__):\n        {work}\n")
     command = [sys.executable, "-m", "orl_codegen", "server.py", "-o", "generated", "-q"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr

@@ -120,3 +120,23 @@ def test_only_the_child_imports_openreward() -> None:
     """Importing `serve` brings neither the SDK nor the web server into the parent."""
     code = "import sys, orl_codegen.serving; print({'openreward', 'uvicorn'} & {*sys.modules})"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
+
+
+GOING_WRONG = {
+    "logging": ("get_logger('environment').error('a line of the SDK'); raise RuntimeError('no disk')", "no disk"),
+    "dying": ("print('out of memory', file=sys.stderr, flush=True); os._exit(3)", "ended while it was asked"),
+}
+
+
+@pytest.mark.parametrize("kind", GOING_WRONG)
+def test_what_a_served_class_logs_does_not_reach_the_terminal(tmp_path: Path, kind: str) -> None:
+    """One paragraph stands there, whatever the SDK and the class have printed. That the process has died is said as
+    such, not as an address at which nothing listens."""
+    work, expected = GOING_WRONG[kind]
+    source = "import os, sys\nfrom openreward.log_utils import get_logger\n" + source_of("Only")
+    (tmp_path / "server.py").write_text(source + f"    def __init__(self, *_, **__):\n        {work}\n")
+    command = [sys.executable, "-m", "orl_codegen", "server.py", "-o", "generated", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("orl-codegen: ") and expected in done.stderr
+    assert "a line of the SDK" not in done.stderr and "Connection refused" not in done.stderr

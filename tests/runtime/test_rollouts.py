@@ -152,15 +152,16 @@ def test_a_negative_reward_is_a_score_and_no_reward_is_none(server: RunningServe
     minus._close(), unscored._close()
 
 
-def test_a_reward_that_is_no_number_is_none_with_a_warning(
-    server: RunningServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    """NaN would spread through the loss."""
+def test_a_reward_that_is_no_number_ends_the_rollout_unscored(server: RunningServer) -> None:
+    """NaN would spread through the loss, and a rollout without the reward that it earned is told as failed."""
     rollout = adapter_of(server, adapters.MoodyEcho)
     rollout.reset(task_index=4)
     rollout.echo(text="hello")
-    assert (rollout.reward, rollout.rewards) == (None, [None])
-    assert "nan is not a finite number" in caplog.text
+    assert (rollout.reward, rollout.rewards) == (None, [])
+    assert "output.reward is NaN, which is not a finite number" in rollout.failure
+    logged: dict[str, float] = {}
+    assert last_reward(environments=[rollout], log_metric=logged.__setitem__) == [None]
+    assert (logged["environment/failed"], logged["environment/scored"]) == (1.0, 0.0)
 
 
 def test_a_lost_session_ends_the_rollout_unscored(server: RunningServer) -> None:

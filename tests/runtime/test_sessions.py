@@ -174,15 +174,16 @@ def test_only_what_the_model_wrote_is_its_mistake(server: RunningServer) -> None
         assert "HTTP 400" in rollout.failure
 
 
-@pytest.mark.parametrize("reward", [10**400, -(10**400), "hush", float("inf"), True])
-def test_a_reward_that_is_no_finite_number(reward: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The call is unscored, which a warning says, and the rollout goes on."""
+@pytest.mark.parametrize("reward", [10**400, -(10**400), "hush", "1.0", float("inf"), True, [1.0]])
+def test_a_reward_that_is_no_finite_number(reward: Any) -> None:
+    """The call has failed, which `failure` says; nobody guesses a reward."""
     with serving_application(answering({"/echo/call": ending_with(reward=reward)}, echo_server())) as server:
         rollout = opened(server, secrets={"TOKEN": "hush"})
-        rollout.echo(text="word0")
-        assert (rollout.rewards, rollout.failure) == ([None], None)
+        assert "failed" in rollout.echo(text="word0")
+        assert (rollout.rewards, rollout.reward) == ([], None)
+        assert "output.reward is " in rollout.failure and "is not a finite number" in rollout.failure
+        assert "hush" not in rollout.failure and len(rollout.failure) < 300
         rollout._close()
-    assert "is not a finite number" in caplog.text and "hush" not in caplog.text
 
 
 @pytest.mark.parametrize("answer", ["hush", {"ok": True, "output": {"key": "hush"}}])
@@ -192,7 +193,7 @@ def test_an_odd_answer_is_quoted_without_the_secret_in_it(answer: Any) -> None:
     with serving_application(answering({"/echo/call": body}, echo_server())) as server:
         rollout = opened(server, secrets={"TOKEN": "hush"})
         rollout.echo(text="word0")
-        assert rollout.failure.startswith("The server answered a call with ") and "hush" not in rollout.failure
+        assert rollout.failure.startswith("the answer to /call is malformed: ") and "hush" not in rollout.failure
 
 
 def test_an_interrupted_thread_gives_up_its_turn() -> None:

@@ -14,6 +14,7 @@ from openreward.environments import tool as ors_tool
 from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
+from orl_codegen.errors import SessionError
 from orl_codegen.ors import limits
 from orl_codegen.runtime import Environment, ToolResult, tool
 from orl_codegen.runtime import agreement as agreements
@@ -163,12 +164,40 @@ def test_a_server_that_does_not_answer_the_question(status: int, caplog: pytest.
     assert caplog.text.count("The tools were not verified") == 1
 
 
-def test_an_answer_that_lists_nothing_is_not_a_list_of_no_tools() -> None:
-    """Without a list of tools, nothing is known of them."""
-    assert agreements.offered_tools(adapters.Quiz, {"tools": None}) is None
-    assert agreements.offered_tools(adapters.Quiz, []) is None
-    assert agreements.offered_tools(adapters.Echo, {"tools": []}) == set()
-    assert agreements.offered_tools(adapters.Quiz, {"tools": [], "terminal_tool": None}) == {"submit"}
+MALFORMED_LISTINGS = {
+    b"null": "it is null, which is not an object",
+    b"3": "it is 3, which is not an object",
+    b'{"tools": null}': "tools is null, which is not a list",
+    b'{"tools": {"oven": {}}}': "tools is an object, which is not a list",
+    b'{"tools": [{"name": "oven"}, null]}': "tools[1] is null, which is not an object",
+    b'{"tools": [{"name": 7}]}': "tools[0].name is 7, which is not text",
+}
+
+
+@pytest.mark.parametrize("listing", MALFORMED_LISTINGS)
+def test_an_answer_that_lists_nothing_is_not_a_list_of_no_tools(listing: bytes) -> None:
+    """No tool is gone: the answer is malformed, and the error says where. Nothing stays open."""
+    with serving_application(answering({"/kitchen/task_tools": listing}, Server([KitchenEnvironment]).app)) as server:
+        with pytest.raises(SessionError) as raised:
+            adapter_of(server).reset()
+        assert f"the answer to /task_tools is malformed: {MALFORMED_LISTINGS[listing]}. " in str(raised.value)
+        assert server.paths().count("POST /create") == server.paths().count("POST /delete") == 1
+
+
+def test_what_a_session_takes_calls_to() -> None:
+    """What it lists, and the terminal tool, which may stand nowhere."""
+    assert agreements.offered_tools(adapters.Echo, []) == set()
+    assert agreements.offered_tools(adapters.Quiz, []) == {"submit"}
+
+
+def test_a_bare_list_of_tools_is_understood() -> None:
+    """As in generation: some servers answer without the object around it."""
+    listing = b'[{"name": "echo"}]'
+    with serving_application(answering({"/echo/task_tools": listing}, Server([EchoEnvironment]).app)) as server:
+        rollout = adapter_of(server, adapters.Echo)
+        rollout.reset()
+        assert "does not offer it" in rollout.wait(seconds=0)
+        assert rollout.echo(text="word0") == "match"
 
 
 def test_the_terminal_tool_is_never_refused(server: RunningServer) -> None:

@@ -18,8 +18,9 @@ from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Malformed, Refused, Unreachable
 from orl_codegen.ors.operation import Operation
+from orl_codegen.ors.parts import Part
 from orl_codegen.ors.retrying import never_sent, passing, retried
-from orl_codegen.ors.transport import Pool, unreachable
+from orl_codegen.ors.transport import Pool, failure_of
 from orl_codegen.ors.unicode import json_of
 from orl_codegen.version import __version__
 
@@ -128,8 +129,8 @@ class Client:
         an id that is never used costs the server nothing."""
         headers = self.endpoint.creation_headers()
         answer = await self.stream("/create_session", {}, within=within, headers=headers, repeatable=True)
-        if isinstance(answer, dict) and answer.get("sid"):
-            self._adopt(str(answer["sid"]))
+        if answer is not None and (sid := Part(answer, "create_session", self._safe).field("sid").text("")):
+            self._adopt(sid)
         if not self.sid:
             raise Malformed("the server gave out no session id")
 
@@ -199,13 +200,10 @@ class Client:
                     raise await self._refused(response)
                 yield response
                 return
-        except aiohttp.ClientResponseError:
-            failure: Failure = Malformed("the server answered with something that is not HTTP")
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
                 raise  # a deadline of ours
-            text, sent = unreachable(error)
-            failure = Unreachable(self._safe(text), sent=sent)
+            failure = failure_of(error, self._safe)
         raise failure  # outside the handler: the context of an error is shown too, and aiohttp's may quote headers
 
     def _headers(self, data: bytes | None, more: dict[str, str] | None) -> dict[str, str]:
@@ -228,10 +226,10 @@ class Client:
             detail = json.loads(detail)["detail"]
         message = self._safe(str(detail))
         if status == 401:
-            message = "the key was refused, or one is needed"
+            message = "no key was sent" if self.endpoint.api_key is None else "the key that was sent was refused"
         elif 300 <= status < 400:
             to = self._safe(headers.get("Location", "nowhere"))
-            message = f"a redirect to {to}, which is not followed: name that address (base_url)"
+            message = f"a redirect to {to}, which is not followed"
         starting = status == 503 and headers.get("X-Backend-State") == "starting"
         return Refused(status, detail, message, retry_after=_seconds(headers.get("Retry-After")), starting=starting)
 

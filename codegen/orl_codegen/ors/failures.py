@@ -14,7 +14,9 @@ one of `orl_codegen.errors`, which says what to do about it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+
+Cause = Literal["address", "name", "proxy", "certificate", "scheme", "unanswered", "cut"]
 
 
 class Failure(Exception):
@@ -26,11 +28,19 @@ class Unreachable(Failure):
 
     Attributes:
         sent: Whether the server may have seen the request.
+        cause: Nothing listens at the `address`; the `name` of the host is not known; the `proxy`, the `certificate` or
+            the `scheme` (https where TLS is not spoken, or http where it is) stands in the way; the connection was
+            closed `unanswered`, or `cut`.
     """
 
-    def __init__(self, text: str, *, sent: bool) -> None:
+    def __init__(self, text: str, *, sent: bool, cause: Cause = "cut") -> None:
         super().__init__(text)
-        self.sent = sent
+        self.sent, self.cause = sent, cause
+
+    @property
+    def passes(self) -> bool:
+        """Whether it may be different the next time."""
+        return self.cause not in ("certificate", "scheme")
 
 
 class Late(Failure):
@@ -60,7 +70,15 @@ class Refused(Failure):
 
 
 class Malformed(Failure):
-    """The answer is not what the Open Reward Standard says."""
+    """The answer is not what the Open Reward Standard says.
+
+    Attributes:
+        path: The route and the field that is wrong; None where the answer as a whole is something else.
+    """
+
+    def __init__(self, text: str, *, path: str | None = None) -> None:
+        super().__init__(text)
+        self.path = path
 
 
 class ToolRaised(Failure):

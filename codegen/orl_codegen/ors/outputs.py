@@ -1,16 +1,12 @@
-"""What a server answers to a call, read leniently: an odd field costs that field, not the rollout."""
+"""What a server answers to a call."""
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from orl_codegen.ors.failures import Malformed, Refused
-
-logger = logging.getLogger(__name__)
+from orl_codegen.ors.parts import Part
 
 JSON = dict[str, Any]
 
@@ -60,45 +56,30 @@ def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any]
         CallRefused: The call was malformed, or the episode has finished.
         Malformed: The answer is not one to a call.
     """
-    if not isinstance(answer, dict):
-        raise Malformed("The server answered a call with something that is not an object.")
-    if not answer.get("ok"):
-        raise CallRefused(redacted(str(answer.get("error") or "the call was refused")), answer.get("reason"))
-    output = answer.get("output")
-    blocks = output.get("blocks") if isinstance(output, dict) else None
-    if not isinstance(output, dict) or not isinstance(blocks, list):
-        raise Malformed(f"The server answered a call with {shown(output)}, which is not a tool output.")
+    result = Part(answer, "call", shown)
+    if not result.field("ok").flag():
+        error, reason = result.field("error").text("the call was refused"), result.field("reason").text("")
+        raise CallRefused(redacted(error), reason or None)
+    output = result.field("output")
+    metadata = output.field("metadata")
     return Output(
-        [block for block in blocks if isinstance(block, dict)],
-        finite(output.get("reward"), shown),
-        output["metadata"] if isinstance(output.get("metadata"), dict) else None,
-        output.get("finished") is True,
+        [block.block() for block in output.field("blocks").list()],
+        output.field("reward").reward(),
+        None if metadata.value is None else metadata.object(),
+        output.field("finished").flag(False),
     )
-
-
-def finite(reward: Any, shown: Callable[[Any], str]) -> float | None:
-    """A reward as a finite float; anything else is None, with a warning unless it is null."""
-    if isinstance(reward, int | float) and not isinstance(reward, bool):
-        with contextlib.suppress(OverflowError):  # an integer beyond any float
-            if math.isfinite(reward):
-                return float(reward)
-    if reward is not None:
-        logger.warning("The reward %s is not a finite number, so the call counts as unscored.", shown(reward))
-    return None
 
 
 def scores_of(answer: Any, count: int, shown: Callable[[Any], str]) -> list[float | None]:
     """The rewards in an answer to `/score_group`, one for each of `count` candidates.
 
     Raises:
-        Malformed: There are not as many.
+        Malformed: There are not as many, or one is not a reward.
     """
-    scores = answer.get("scores") if isinstance(answer, dict) else None
-    if not isinstance(scores, list) or not all(isinstance(score, dict) for score in scores):
-        raise Malformed("the server answered with something that is not a list of scores")
+    scores = Part(answer, "score_group", shown).field("scores").list()
     if len(scores) != count:
         raise Malformed(f"the server scored {len(scores)} of {count} candidates")
-    return [finite(score.get("reward"), shown) for score in scores]
+    return [score.field("reward").reward() for score in scores]
 
 
 def is_about_the_body(refused: Refused) -> bool:

@@ -126,8 +126,8 @@ def asks_to_wait(failure: Failure) -> bool:
 
 
 def never_sent(failure: Failure) -> bool:
-    """Whether the server cannot have seen the request."""
-    return isinstance(failure, Unreachable) and not failure.sent
+    """Whether the server cannot have seen the request, and may see the next one."""
+    return isinstance(failure, Unreachable) and failure.passes and not failure.sent
 
 
 def passing(failure: Failure) -> bool:
@@ -135,4 +135,6 @@ def passing(failure: Failure) -> bool:
 
     A 500 is an exception of the environment, which asking again would only raise again.
     """
-    return isinstance(failure, Unreachable) or (isinstance(failure, Refused) and failure.status in (502, 503, 504))
+    if isinstance(failure, Unreachable):
+        return failure.passes
+    return isinstance(failure, Refused) and failure.status in (502, 503, 504)

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Malformed, Refused, SessionOver
+from orl_codegen.ors.failures import Failure, Refused, SessionOver
 from orl_codegen.ors.outputs import CallRefused, Output, is_about_the_body, output_of, scores_of
+from orl_codegen.ors.parts import Part, tool_list
 from orl_codegen.ors.transport import Pool
 
 T = TypeVar("T")
@@ -117,18 +118,25 @@ class Session:
         """The JSON that a route of the environment answers in this session."""
         return await self._while_open(self._client.get(self._endpoint.path(route), within=self._open_within))
 
+    async def tools(self) -> list[JSON]:
+        """The specs of the tools that the task offers, shared ones included."""
+        return tool_list(await self._part("task_tools"))
+
     async def prompt(self) -> list[JSON]:
         """The blocks of the prompt."""
-        return _listed(await self.ask("prompt"))
+        return [block.block() for block in (await self._part("prompt")).list()]
 
     async def messages(self) -> list[JSON]:
         """The prompt as messages; servers without that route have their prompt in one message."""
         try:
-            return _listed(await self.ask("messages"))
+            return [_message(part) for part in (await self._part("messages")).list()]
         except Refused as refused:
             if refused.status not in (404, 405):
                 raise
         return [{"role": "user", "blocks": await self.prompt()}]
+
+    async def _part(self, route: str) -> Part:
+        return Part(await self.ask(route), route, self._endpoint.safe)
 
     async def call(self, name: str, input: JSON) -> Output:
         """Call a tool.
@@ -182,7 +190,8 @@ def _retrieved(future: asyncio.Future[None]) -> None:
         future.exception()
 
 
-def _listed(prompt: Any) -> list[JSON]:
-    if not isinstance(prompt, list) or not all(isinstance(part, dict) for part in prompt):
-        raise Malformed("the prompt that the server sent is not a list of blocks")
-    return prompt
+def _message(part: Part) -> JSON:
+    part.field("role").text()
+    for block in part.field("blocks").list():
+        block.block()
+    return part.object()

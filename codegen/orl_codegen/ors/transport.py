@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from orl_codegen.ors import limits
+from orl_codegen.ors.failures import Failure, Malformed, Unreachable
 from orl_codegen.ors.retrying import BackOff
 
 if TYPE_CHECKING:
@@ -84,21 +86,69 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def unreachable(error: Any) -> tuple[str, bool]:
-    """What an exception of aiohttp means: a text, and whether the server may have seen the request.
+def failure_of(error: Any, safe: Callable[[str], str]) -> Failure:
+    """What an exception of aiohttp means; `safe` escapes what a name server or an operating system says.
 
-    The text is made here, because aiohttp's own may quote the URL and the headers.
+    The texts are made here, because aiohttp's own may quote the URL and the headers. It also calls whatever is not HTTP
+    an HTTP 400.
     """
     import aiohttp
 
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return f"no connection within {limits.CONNECT_WITHIN:g} seconds", False
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"cannot connect to {error.host}:{error.port}: its certificate is not trusted", False
     if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.os_error.errno or 0  # negative where a name could not be resolved
-        reason = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error)
-        return f"cannot connect to {error.host}:{error.port}: {reason}", False
+        return _no_connection(error, safe)
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return Unreachable(f"no connection within {limits.CONNECT_WITHIN:g} seconds", sent=False, cause="address")
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return Unreachable(f"the proxy answered with HTTP {error.status}", sent=False, cause="proxy")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return _not_http(error)
     if isinstance(error, aiohttp.InvalidURL):
-        return "its URL is not valid", False
-    return f"the connection broke off ({type(error).__name__})", True
+        return Unreachable("its URL is not valid", sent=False, cause="address")
+    return _broken_off(error)
+
+
+def _no_connection(error: aiohttp.ClientConnectorError, safe: Callable[[str], str]) -> Unreachable:
+    import aiohttp
+
+    where = f"cannot connect to {safe(f'{error.host}:{error.port}')}"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return Unreachable(f"{where}: its certificate is not trusted{_verdict(error)}", sent=False, cause="certificate")
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return Unreachable(f"{where}: what listens there does not speak TLS", sent=False, cause="scheme")
+    reason = safe(_reason(error.os_error)) or "the connection was closed at once"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return Unreachable(f"{where}, which is the proxy: {reason}", sent=False, cause="proxy")
+    named = isinstance(error, aiohttp.ClientConnectorDNSError)
+    return Unreachable(f"{where}: {reason}", sent=False, cause="name" if named else "address")
+
+
+def _verdict(error: aiohttp.ClientConnectorCertificateError) -> str:
+    """What is wrong with a certificate, in the words of OpenSSL."""
+    verdict = getattr(error.certificate_error, "verify_message", "")
+    return f" ({verdict.rstrip('.')})" if verdict else ""
+
+
+def _reason(error: OSError) -> str:
+    number = error.errno or 0  # negative where a name could not be resolved
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
+
+
+def _not_http(error: aiohttp.ClientResponseError) -> Failure:
+    if any(rf"b'\x15\x03\x0{version}" in error.message for version in range(5)):  # the head of an alert of TLS
+        return Unreachable("what listens there speaks TLS, and not plain HTTP", sent=True, cause="scheme")
+    return Malformed("the server answered with something that is not HTTP")
+
+
+def _broken_off(error: Any) -> Failure:
+    import aiohttp
+    from aiohttp.http_exceptions import ContentEncodingError, DecompressSizeError
+
+    if isinstance(error.__cause__, ContentEncodingError | DecompressSizeError):
+        return Malformed("the answer cannot be unpacked: its compression is broken")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return Unreachable("the connection broke off without an answer", sent=True, cause="unanswered")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return Unreachable("the connection broke off in the middle of the answer", sent=True)
+    number = getattr(error, "errno", None) or 0
+    reason = f": {os.strerror(number)}" if number > 0 else ""
+    return Unreachable(f"the connection broke off{reason}", sent=True, cause="unanswered")

@@ -8,7 +8,7 @@ import inspect
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,14 +72,14 @@ class Agreement:
 
     async def _asked(self, session: Session) -> frozenset[str] | None:
         try:
-            listing = await session.ask("task_tools")
+            specs = await session.tools()
         except Refused as refused:
             self._warn(refused)
             return None
         if not self._compared:
-            check_fit(self._adapter, listing)
+            check_fit(self._adapter, specs)
             self._compared = True
-        return offered_tools(self._adapter, listing)
+        return offered_tools(self._adapter, specs)
 
     def _warn(self, refused: Refused) -> None:
         if not self._warned:
@@ -91,30 +91,28 @@ class Agreement:
             )
 
 
-def offered_tools(adapter: type[Any], listing: Any) -> frozenset[str] | None:
-    """The wire names of the tools that a session takes calls to; None where the listing does not say.
+def offered_tools(adapter: type[Any], specs: Iterable[Spec]) -> frozenset[str]:
+    """The wire names of the tools that a session takes calls to.
 
     The terminal tool is not listed among those of the model, and older servers do not list it at all.
     """
-    if not isinstance(listing, dict) or not isinstance(listing.get("tools"), list):
-        return None
     terminal = adapter._environment.terminal_tool
-    return frozenset([*(str(spec.get("name")) for spec in _specs(listing)), *([terminal.name] if terminal else [])])
+    return frozenset([*(spec["name"] for spec in specs), *([terminal.name] if terminal else [])])
 
 
-def check_fit(adapter: type[Any], listing: Any) -> None:
+def check_fit(adapter: type[Any], specs: Iterable[Spec]) -> None:
     """Compare an adapter with what a session lists; harmless differences are logged as one warning.
 
     Args:
         adapter: The generated class.
-        listing: The answer of `/task_tools`: the shared tools, and those of one task.
+        specs: The tools that it lists: the shared ones, and those of one task.
 
     Raises:
         SchemaDrift: A shared tool is gone, or a parameter that the adapter may leave out has become required, so that
             calls would be refused.
     """
     tools, known, shared = bound_tools(adapter), *_snapshot(adapter)
-    live = {str(spec.get("name")): spec for spec in _specs(listing)}
+    live = {spec["name"]: spec for spec in specs}
     broken = [f"the tool {printable(name)} is gone" for name in sorted(shared - live.keys())]
     for name in tools.keys() & live.keys():
         # Tasks may differ in what a task tool requires; the adapter then requires what all of them do.
@@ -156,11 +154,6 @@ def _snapshot(adapter: type[Any]) -> tuple[dict[str, list[Spec]], set[str]]:
 def _digest(task: Mapping[str, Any]) -> str:
     """A short name for a task: a `task_spec` may be of any size."""
     return hashlib.sha256(json.dumps(task).encode()).hexdigest()
-
-
-def _specs(listing: Any) -> list[Spec]:
-    tools = listing.get("tools") if isinstance(listing, dict) else None
-    return [spec for spec in tools if isinstance(spec, dict)] if isinstance(tools, list) else []
 
 
 def _newly_required(method: Any, spec: Spec, strict: bool) -> Iterator[str]:

@@ -17,10 +17,9 @@ from orl_codegen.sessions.slots import Slots
 Prompts = Literal["session", "dataset"]
 OnResetFailure = Literal["raise", "unscored"]
 
-ADVICE = {
-    "raise": "Check the server log, or let the training go on without such rollouts: "
-    'OpenRewardSpec(..., on_reset_failure="unscored").',
-    "unscored": "Check the server log.",
+ALTERNATIVES = {
+    "raise": ' Or let the training go on without such rollouts: OpenRewardSpec(..., on_reset_failure="unscored").',
+    "unscored": "",
 }
 
 
@@ -83,7 +82,7 @@ class Plan:
             toolset=self.toolset,
             messages=messages,
             call_within=self.call_within,
-            advice=ADVICE[self.on_reset_failure],
+            alternative=ALTERNATIVES[self.on_reset_failure],
             learn_tools=self.agreement.learning(task),
             check_prompt=check_prompt,
         )

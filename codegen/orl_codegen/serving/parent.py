@@ -22,6 +22,7 @@ from orl_codegen.errors import ServerError, TargetError, printable
 
 CHILD = "orl_codegen.serving.child"
 START_WITHIN = 60.0
+NOTICED_WITHIN = 0.2  # seconds from the end of the connections of a process that ends to its own
 STOP_WITHIN = 5.0  # seconds between asking the server's process to end and killing it
 
 
@@ -107,6 +108,15 @@ class ChildServer:
             raise TargetError(f"{shown} cannot be served: {outcome['error']}")
         self.name = outcome["name"]
         return f"http://127.0.0.1:{outcome['port']}"
+
+    def raise_if_ended(self) -> None:
+        """Raise what there is to say where the server's process has ended by itself."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(NOTICED_WITHIN)
+            raise ServerError(
+                f"The server of {printable(self._target)} ended while it was asked.{self._last_words()} Serve it by "
+                "hand to see why."
+            )
 
     def stop(self) -> None:
         """End the server and whatever it started. May be called twice."""

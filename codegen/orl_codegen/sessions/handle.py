@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from orl_codegen.errors import SessionError, ToolError
 from orl_codegen.ors import limits
+from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, advice, tolerable
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, SessionOver, ToolRaised
+from orl_codegen.ors.failures import Failure, Late, SessionOver, ToolRaised, Unreachable
 from orl_codegen.ors.outputs import NotOffered, Output
 from orl_codegen.ors.session import CLOSED, Session
 from orl_codegen.sessions.loop import event_loop
@@ -33,7 +34,7 @@ class SessionHandle:
         toolset: The built-in toolset to open it with.
         messages: Ask for the prompt as messages, not as blocks.
         call_within: Seconds that a call may take while the server answers pings.
-        advice: What an error says to do where the session cannot be opened.
+        alternative: What an error says, too, where another session may well open.
         learn_tools: Given the session while its prompt is asked for; gives the wire names of the tools that the task
             offers, None where that is not known. What it raises ends the session.
         check_prompt: Given the prompt; what it raises ends the session.
@@ -51,12 +52,12 @@ class SessionHandle:
         toolset: str | None = None,
         messages: bool = False,
         call_within: float = limits.CALL_WITHIN,
-        advice: str = "Check the server log.",
+        alternative: str = "",
         learn_tools: Learn | None = None,
         check_prompt: Callable[[list[JSON]], None] | None = None,
     ) -> None:
         self._endpoint, self._task, self._toolset = endpoint, dict(task), toolset
-        self._messages, self._call_within, self._advice = messages, call_within, advice
+        self._messages, self._call_within, self._alternative = messages, call_within, alternative
         self._learn_tools, self._check_prompt = learn_tools, check_prompt
         self._offered: frozenset[str] | None = None
         self._slots, self._slot = slots, Slot(endpoint.shown())
@@ -136,7 +137,7 @@ class SessionHandle:
         try:
             return await work(self._session)
         except Failure as failure:
-            raise SessionError(str(failure)) from None
+            raise SessionError(self._told(str(failure), failure, IN_SESSION)) from None
 
     async def _call(self, name: str, input: JSON, session: Session) -> Output:
         if self._offered is not None and name not in self._offered:
@@ -167,12 +168,16 @@ class SessionHandle:
                 return await self._attempt()
             except Failure as failure:
                 if opening == limits.OPENINGS or not _may_pass(failure):
-                    reason = str(failure).rstrip(".")
-                    raise SessionError(
-                        f"No session of {self._endpoint.shown()} could be opened: {reason}. {self._advice}"
-                    ) from None
+                    what = f"No session of {self._endpoint.shown()} could be opened: {failure}"
+                    alternative = self._alternative if tolerable(failure) else ""
+                    raise SessionError(self._told(what, failure, TRAINING) + alternative) from None
             await asyncio.sleep(limits.pause(opening))
             opening += 1
+
+    def _told(self, what: str, failure: Failure, means: Means) -> str:
+        if isinstance(failure, SessionOver) and what == CLOSED:
+            return what  # which says what to do
+        return f"{what.rstrip('.')}. {advice(failure, self._endpoint, means)}"
 
     async def _attempt(self) -> list[JSON]:
         session = self._session = Session(
@@ -217,6 +222,6 @@ class SessionHandle:
 
 def _may_pass(failure: Failure) -> bool:
     """Whether it makes sense to try to open another session."""
-    if isinstance(failure, Refused):
-        return failure.status >= 500 or failure.status in (408, 410, 429)
-    return not isinstance(failure, Late | Malformed | SessionOver)
+    if isinstance(failure, Unreachable):
+        return failure.passes
+    return tolerable(failure) and not isinstance(failure, Late | SessionOver)

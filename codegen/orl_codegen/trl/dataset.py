@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orl_codegen.errors import ServerError, UsageError, printable
 from orl_codegen.ors import limits
+from orl_codegen.ors.advice import TRAINING, advice
 from orl_codegen.ors.client import Client, asking
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Late, Malformed, Refused
+from orl_codegen.ors.parts import Part
 from orl_codegen.ors.unicode import REPLACEMENT
 from orl_codegen.sessions.loop import event_loop
 
@@ -79,8 +81,8 @@ async def _fetch_tasks(
                 explained = await tasks.explanation(refused, indices)
             raise explained
     except Failure as failure:
-        reason = str(failure).rstrip(".")
-    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {reason}. Check that its server is up.")
+        reason, todo = str(failure).rstrip("."), advice(failure, endpoint, TRAINING)
+    raise ServerError(f"The tasks of {endpoint.shown()} could not be fetched: {reason}. {todo}")
 
 
 class _Tasks:
@@ -100,7 +102,7 @@ class _Tasks:
             total = await self.total()
             found_singly = await self._one_by_one(range(total if count is None else min(count, total)))
             return list(found_singly.items())
-        return list(enumerate(_objects(found.get("tasks"))))
+        return list(enumerate(_objects(found, "tasks")))
 
     async def at(self, indices: Sequence[int]) -> list[tuple[int, JSON]]:
         """The tasks at some indices, many of them with few requests where the server has the route for ranges."""
@@ -129,7 +131,7 @@ class _Tasks:
         that the server says why."""
         start, stop = indices[0], indices[-1] + 1
         try:
-            tasks = _objects((await self._post("task_range", start=start, stop=stop)).get("tasks"))
+            tasks = _objects(await self._post("task_range", start=start, stop=stop), "tasks")
         except Late:
             tasks = []
         if len(tasks) > stop - start:
@@ -142,23 +144,20 @@ class _Tasks:
         """The tasks at some indices, with one request each."""
 
         async def one(index: int) -> JSON:
-            return _objects([(await self._post("task", index=index)).get("task")])[0]
+            return (await self._post("task", index=index)).field("task").object()
 
         return dict(zip(indices, await _gathered(one, indices), strict=True))
 
     async def total(self) -> int:
         """How many tasks the split has."""
-        number = (await self._post("num_tasks")).get("num_tasks")
-        if not isinstance(number, int):
-            raise Malformed("the server answered /num_tasks with something that is not a number of tasks")
-        return number
+        return (await self._post("num_tasks")).field("num_tasks").count()
 
-    async def _post(self, route: str, **body: Any) -> JSON:
+    async def _post(self, route: str, **body: Any) -> Part:
         path = self._endpoint.path(route)
         found = await self._client.post(
             path, {"split": self._split, **body}, within=limits.ANSWER_WITHIN, size=limits.TASKS_BYTES
         )
-        return _objects([found])[0]
+        return Part(found, route, self._endpoint.safe)
 
     async def explanation(self, refused: Refused, indices: Sequence[int] | None) -> Exception:
         """A refused question, explained by what the server offers instead; or the failure as it was."""
@@ -206,10 +205,8 @@ def _ranges(indices: Iterable[int], gap: int, longest: int) -> list[list[int]]:
     return groups
 
 
-def _objects(values: Any) -> list[JSON]:
-    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise Malformed("the server answered with something that is not a task")
-    return values
+def _objects(answer: Part, key: str) -> list[JSON]:
+    return [part.object() for part in answer.field(key).list()]
 
 
 def _none_such(what: str, name: str, known: Iterable[Any]) -> str:

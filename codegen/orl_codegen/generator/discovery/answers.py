@@ -148,6 +148,14 @@ def terminal_tool(answer: Any, source: str) -> dict[str, Any] | None:
     return {"name": spec["name"], "arg": arg, "description": description}
 
 
+def scores_groups(answer: Any, source: str) -> bool:
+    """Whether an answer that describes the tools says that the environment scores groups."""
+    value = answer.get("supports_score_group") if isinstance(answer, dict) else None
+    if not isinstance(value, bool | None):
+        raise ServerError(f"{source}: supports_score_group is neither true nor false. Fix the environment.")
+    return value is True
+
+
 def splits(answer: Any, source: str) -> list[dict[str, Any]]:
     """The splits, each an object with a `name`; servers that list bare names are understood."""
     found = (

@@ -18,6 +18,7 @@ from orl_codegen.generator.discovery import answers
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, Target
 from orl_codegen.ors import limits
+from orl_codegen.ors.advice import COMMAND, advice
 from orl_codegen.ors.client import Client
 from orl_codegen.ors.endpoint import Endpoint, endpoint
 from orl_codegen.ors.failures import Failure, Late, Refused, Unreachable
@@ -70,21 +71,19 @@ class Server:
 
     def error(self, failure: Failure, path: str) -> ServerError:
         """What a failure means for whoever runs the command."""
+        todo = self.advice(failure)
         if isinstance(failure, Refused):
-            return RefusedRequest(self.shown, path, failure)
+            return RefusedRequest(self.shown, path, failure, todo)
         if isinstance(failure, Late):
-            return ServerError(
-                f"{self.shown} did not answer within {self.timeout:g} seconds. Check whether it is hanging, or allow "
-                "more time with --timeout."
-            )
+            return ServerError(f"{self.shown} did not answer within {self.timeout:g} seconds. {todo}")
         if isinstance(failure, Unreachable):
-            return ServerError(
-                f"{self.shown} could not be reached: {failure}. Check that the server is running and the address is "
-                "right."
-            )
-        return ServerError(
-            f"The answer of {self.shown} to {printable(path)} cannot be used: {failure}. Is it an ORS server?"
-        )
+            what = f"gave no whole answer to {printable(path)}" if failure.sent else "could not be reached"
+            return ServerError(f"{self.shown} {what}: {failure}. {todo}")
+        return ServerError(f"The answer of {self.shown} to {printable(path)} cannot be used: {failure}. {todo}")
+
+    def advice(self, failure: Failure) -> str:
+        """What whoever runs the command can do about a failure."""
+        return advice(failure, self.endpoint, COMMAND)
 
     def source(self, route: str) -> str:
         """A route in an error message."""
@@ -126,21 +125,11 @@ async def _even_if_cancelled(session: Session) -> None:
 class RefusedRequest(ServerError):
     """The server answered a request with another status than 2xx."""
 
-    def __init__(self, shown: str, path: str, refused: Refused) -> None:
+    def __init__(self, shown: str, path: str, refused: Refused, todo: str) -> None:
         redirect = 300 <= refused.status < 400
         detail = f": {refused.message.rstrip('.')}" if refused.message and not redirect else ""
-        super().__init__(
-            f"{shown} answered {printable(path)} with HTTP {refused.status}{detail}. {_advice(refused.status)}"
-        )
+        super().__init__(f"{shown} answered {printable(path)} with HTTP {refused.status}{detail}. {todo}")
         self.status = refused.status
-
-
-def _advice(status: int) -> str:
-    if status in (401, 403):
-        return "It wants a key: name the environment variable that holds it with --api-key-env."
-    if 300 <= status < 400:
-        return "Redirects are not followed: name the address that it leads to."
-    return "Check the server log." if status >= 500 else "Is this the URL of an ORS server?"
 
 
 @contextlib.asynccontextmanager
@@ -155,6 +144,9 @@ async def served(target: Target, options: Options) -> AsyncIterator[tuple[Target
     try:
         url = await asyncio.to_thread(child.url, options.timeout)
         yield replace(target, name=child.name), url
+    except ServerError:
+        child.raise_if_ended()  # which explains the rest
+        raise
     finally:
         await asyncio.to_thread(child.stop)
 

@@ -78,7 +78,7 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
         tools=tuple(spec for _, spec in sorted(shared.specs.items(), key=lambda entry: (entry[1]["name"], entry[0]))),
         task_tools=_task_tools(shared, probed),
         terminal_tool=answers.terminal_tool(described.json, server.source("tools")),
-        supports_score_group=isinstance(shared.json, dict) and shared.json.get("supports_score_group") is True,
+        supports_score_group=answers.scores_groups(shared.json, server.source("tools")),
     )
     _refuse_nothing(server, snapshot)
     _refuse_secrets(server, snapshot)

@@ -12,6 +12,7 @@ from orl_codegen.errors import OrlCodegenError, ServerError, printable
 from orl_codegen.generator.discovery.answers import Answers, ToolsAnswer
 from orl_codegen.generator.discovery.connection import Server
 from orl_codegen.generator.options import Options
+from orl_codegen.ors.advice import tolerable
 from orl_codegen.ors.failures import Failure, Late, Refused
 from orl_codegen.ors.session import Session
 
@@ -84,7 +85,8 @@ async def _ask(server: Server, index: int, options: Options, seen: Answers) -> T
         late = f"it took longer than {options.timeout:g} seconds (--timeout)"
         raise ServerError(_unprobed(index, options, late)) from None
     except Failure as failure:
-        raise ServerError(_unprobed(index, options, str(failure))) from None
+        todo = _OTHERWISE if _about_the_task(failure) else server.advice(failure)
+        raise ServerError(_unprobed(index, options, str(failure), todo)) from None
     _ = answer.specs  # raises here, in the order of the tasks, and not where all of them are put together
     return answer
 
@@ -98,9 +100,21 @@ async def _tools_in(session: Session) -> bytes:
     return await session.read("tools")  # servers older than task tools
 
 
-def _unprobed(index: int, options: Options, reason: str) -> str:
+def _about_the_task(failure: Failure) -> bool:
+    """Whether another task, or another secret, may go better."""
+    if isinstance(failure, Refused):
+        return tolerable(failure) or failure.status in (400, 404, 409, 422)
+    return tolerable(failure)
+
+
+_OTHERWISE = (
+    "If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with --allow-partial, or probe others "
+    "with --probe."
+)
+
+
+def _unprobed(index: int, options: Options, reason: str, todo: str = _OTHERWISE) -> str:
     return (
         f"Task {index} of the split {printable(options.split)} could not be opened to see its tools: "
-        f"{reason.rstrip('.')}. If it needs a secret, pass --secret KEY=ENVVAR; leave failing tasks out with "
-        "--allow-partial, or probe others with --probe."
+        f"{reason.rstrip('.')}. {todo}"
     )

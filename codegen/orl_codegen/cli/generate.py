@@ -12,6 +12,7 @@ import click
 
 from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
 from orl_codegen.cli.display import display, report, report_timings
+from orl_codegen.cli.interrupted import Written, said_if_interrupted
 from orl_codegen.errors import OrlCodegenError, UsageError, printable
 from orl_codegen.generator.stopwatch import Stopwatch
 from orl_codegen.generator.target import PythonClass, Target
@@ -51,7 +52,8 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
         if offline or prune:
             raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
         return _watch(selection, **how)
-    return _generate(selection, offline=offline, prune=prune, **how)
+    with said_if_interrupted() as written:
+        return _generate(selection, offline=offline, prune=prune, written=written, **how)
 
 
 def _generate(
@@ -65,6 +67,7 @@ def _generate(
     type_check_all: bool,
     offline: bool,
     prune: bool,
+    written: Written,
 ) -> int:
     from orl_codegen.generator import pipeline
     from orl_codegen.generator.output import writing
@@ -86,8 +89,8 @@ def _generate(
             changes = writing.changes(folder, {name: text for made in adapters for name, text in made.files.items()})
             if prune:
                 changes += writing.unclaimed(folder, [made.slug for made in adapters])
-            if not dry_run:
-                writing.write(changes)
+            if changes and not dry_run:
+                _write(changes, written)
         for made in adapters:
             report(shown, made, verbose)
         if timings:
@@ -99,6 +102,14 @@ def _generate(
         for change in changes:
             click.echo(unified_diff(change.path, change.old, change.new), nl=False)
     return 1 if dry_run and changes else 0
+
+
+def _write(changes: Sequence[FileChange], written: Written) -> None:
+    from orl_codegen.generator.output import writing
+
+    written.so_far = "some of the files may have been written: run the command again"
+    writing.write(changes)
+    written.so_far = "the files were written"
 
 
 def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
@@ -146,7 +157,7 @@ def _watch(selection: Selection, **how: Any) -> int:
         while True:
             seen = _stamps(files)
             try:
-                _generate(selection, offline=False, prune=False, **how)
+                _generate(selection, offline=False, prune=False, written=Written(), **how)
             except OrlCodegenError as error:
                 click.echo(f"orl-codegen: {error}", err=True)
             while _stamps(files) == seen:

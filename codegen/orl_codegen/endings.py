@@ -45,45 +45,54 @@ class Interrupts:
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
-    def ignore_more(self) -> None:
-        """Let nothing cut off the end of Python itself, which would print a traceback."""
+    def finish(self) -> None:
+        """Let further ones end the process at once: Python itself is ending, and would print a traceback."""
         for number in (signal.SIGINT, *TERMINATING):
-            signal.signal(number, signal.SIG_IGN)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """While something closes whose end has a limit: a signal that would end the process takes effect behind it.
-
-    One more takes effect at once. It is the main thread that handles signals, so in others this does nothing.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
+    """While something closes whose end has a limit: a signal that would end the process takes effect behind it, and
+    one more at once."""
     late: list[int] = []
 
-    def hold(number: int, _: FrameType | None) -> None:
+    def keep(number: int) -> None:
         late.append(number)
         if len(late) > 1:
-            _restore(handlers)
+            restore()
             signal.raise_signal(number)
 
-    for number, handler in handlers.items():
-        if handler is not None and handler is not signal.SIG_IGN:
-            signal.signal(number, hold)
     try:
-        yield
+        with signals_to(keep) as restore:
+            yield
     finally:
-        _restore(handlers)
-        if late:
+        if len(late) == 1:
             signal.raise_signal(late[0])
 
 
-def _restore(handlers: dict[signal.Signals, Handler]) -> None:
-    for number, handler in handlers.items():
-        if handler is not None:  # not a handler of Python's, and not replaced
+@contextmanager
+def signals_to(receive: Callable[[int], None]) -> Iterator[Callable[[], None]]:
+    """Within the block, `receive` gets the signals that would end the process; those that are ignored stay so.
+
+    The block is given a function that ends this early. It is the main thread that handles signals, so in others this
+    does nothing.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)} if here else {}
+    handlers = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+
+    def restore() -> None:
+        for number, handler in handlers.items():
             signal.signal(number, handler)
+
+    for number in handlers:
+        signal.signal(number, lambda received, _: receive(received))
+    try:
+        yield restore
+    finally:
+        restore()
 
 
 def end_with_parent(within: float) -> None:

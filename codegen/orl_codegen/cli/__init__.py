@@ -86,7 +86,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     interrupts = Interrupts()
     interrupts.arrange()
     status = _status(args)
-    interrupts.ignore_more()
+    interrupts.finish()
     sys.exit(128 + interrupts.number if status == INTERRUPTED else status)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from orl_codegen.endings import uninterrupted
+from orl_codegen.endings import signals_to
 
 T = TypeVar("T")
 
@@ -28,6 +28,19 @@ async def _closing(work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         task.cancel()
-        with uninterrupted():
-            await asyncio.wait([task])
+        await _ended(task)
         raise
+
+
+async def _ended(task: asyncio.Future[Any]) -> None:
+    """Wait for the end of a task, or for the second signal from now on."""
+    loop, enough = asyncio.get_running_loop(), asyncio.Event()
+    received: list[int] = []
+
+    def count(number: int) -> None:
+        received.append(number)
+        if len(received) > 1:
+            loop.call_soon_threadsafe(enough.set)
+
+    with signals_to(count):
+        await asyncio.wait([task, asyncio.ensure_future(enough.wait())], return_when=asyncio.FIRST_COMPLETED)

@@ -235,7 +235,7 @@ def test_the_module_is_a_command_and_ends_cleanly_when_it_is_terminated(server: 
         while not slow.live_sessions:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 130
+        assert process.wait(20) == 128 + signal.SIGTERM
         assert slow.wait_for_sessions(0) == 0
     assert not Path("slow").exists()
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 from openreward.environments import Server
 
-from orl_codegen.ors.limits import EXIT_WITHIN
+from orl_codegen.ors.limits import EXIT_WITHIN, SENDS
 from tests.environments.echo import LingeringEcho
-from tests.support.applications import hanging
+from tests.support.applications import answering, hanging
 from tests.support.processes import Program
 from tests.support.servers import RunningServer, running, serving_application
 
@@ -72,13 +73,14 @@ def test_threads_that_python_waits_for_finish_their_work(server: RunningServer, 
     assert server.live_sessions == []
 
 
-def test_sigterm_closes_the_sessions_and_still_ends_the_process(server: RunningServer) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_closes_the_sessions_and_still_ends_the_process(server: RunningServer, number: int) -> None:
     """Without a handler of the program's own, the process dies of the signal, after its sessions have closed."""
     program = Program("adapters = opened(16)\nready()\ntime.sleep(60)", named(server))
     assert len(server.live_sessions) == 16
-    program.signal(signal.SIGTERM)
+    program.signal(number)
     status, seconds, _, errors = program.end()
-    assert status == -signal.SIGTERM, errors
+    assert (status, errors) == (-number, "")
     assert seconds < AT_MOST
     assert server.live_sessions == []
 
@@ -131,13 +133,14 @@ def test_sigterm_reaches_the_handler_that_was_there(server: RunningServer) -> No
     assert server.live_sessions == []
 
 
-def test_an_ignored_sigterm_stays_ignored(server: RunningServer) -> None:
-    """A process that is meant to survive SIGTERM survives it, with its sessions."""
-    source = """
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_an_ignored_signal_stays_ignored(server: RunningServer, name: str) -> None:
+    """A process that is meant to survive it, as `nohup` does with SIGHUP, survives it, with its sessions."""
+    source = f"""
+        signal.signal(signal.{name}, signal.SIG_IGN)
         adapters = opened(1)
         ready()
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.{name})
         print(adapters[0].echo(text="word0"))
     """
     program = Program(source, named(server))
@@ -170,12 +173,143 @@ def test_children_of_multiprocessing_have_sessions_of_their_own(server: RunningS
 
 
 def test_a_server_that_hangs_does_not_keep_the_process() -> None:
-    """The sessions cannot close, and the process ends all the same, without a word."""
+    """The sessions cannot close, and the process ends all the same, with a warning of how many there are."""
     with serving_application(hanging(("/delete",), Server([LingeringEcho]).app)) as hung:
         program = Program("adapters = opened(2)\nready()", hung.url)
         status, seconds, _, errors = program.end()
-        assert (status, errors) == (0, "")
+        assert (status, errors) == (
+            0,
+            f"Sessions of lingeringecho at {hung.url} may still be open on the server: 2 could not be deleted within "
+            "2 seconds. The server gives them up when it has heard no ping of them for a while.\n",
+        )
         assert seconds < AT_MOST
+
+
+PLAYING = """
+def play(number):
+    adapter = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="lingeringecho").environment_factory()
+    while True:
+        adapter.reset(task_index=number)
+        adapter.wait(seconds=0.02)
+
+def player(number):
+    try:
+        play(number)
+    except SessionError as error:
+        assert "the process is ending" in str(error) or "was closed" in str(error), error
+
+from orl_codegen.errors import SessionError
+adapters = opened(1)
+for number in range(16):
+    threading.Thread(target=player, args=[number], daemon=True).start()
+time.sleep(0.5)
+ready()
+"""
+"""Sixteen threads that open one session after another."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_other_threads_go_on_opening_sessions(server: RunningServer, number: int) -> None:
+    """None opens behind the back of those that close."""
+    program = Program(PLAYING + "time.sleep(60)", named(server))
+    program.signal(number)
+    status, seconds, _, errors = program.end()
+    assert (status, server.live_sessions) == (-number, []), errors
+    assert seconds < AT_MOST
+
+
+def test_a_handler_that_goes_on_finds_that_sessions_open_again(server: RunningServer) -> None:
+    """A trainer may finish its step after SIGTERM: nothing opens while the sessions close, and later it does."""
+    source = """
+        signal.signal(signal.SIGTERM, lambda *_: print("noted", flush=True))
+        adapters = opened(2)
+        ready()
+        time.sleep(1)
+        print(adapters[0].wait(seconds=0), adapters[0].reset(task_index=3), adapters[0].echo(text="word3"))
+    """
+    program = Program(source, named(server))
+    program.signal(signal.SIGTERM)
+    status, _, output, errors = program.end()
+    assert (status, output) == (
+        0,
+        "noted\nThe environment has failed and takes no more calls. Echo 'word3' to win. match\n",
+    ), errors
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_second_signal_does_not_cut_off_the_closing(first: int) -> None:
+    """It takes effect behind it: here SIGINT, which is a KeyboardInterrupt that would leave the wait for the server."""
+    with running(LingeringEcho, latency=0.3) as slow:
+        program = Program("adapters = opened(2)\nready()\ntime.sleep(60)", slow.url)
+        program.signal(first)
+        time.sleep(0.1)
+        assert len(slow.live_sessions) == 2
+        program.signal(signal.SIGINT)
+        status, seconds, _, _ = program.end()
+        assert status in (-first, -signal.SIGINT)
+        assert slow.live_sessions == []
+        assert seconds < AT_MOST
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_third_signal_ends_the_process_at_once(number: int) -> None:
+    """Where the server does not answer, nobody has to wait for it."""
+    with serving_application(hanging(("/delete",), Server([LingeringEcho]).app)) as hung:
+        program = Program("adapters = opened(2)\nready()\ntime.sleep(60)", hung.url)
+        program.signal(number)
+        for _ in range(2):
+            time.sleep(0.3)
+            program.signal(number)
+        status, seconds, _, _ = program.end()
+    assert status == -number
+    assert seconds < EXIT_WITHIN / 2
+
+
+def test_ctrl_c_while_python_waits_for_a_pool_of_threads(server: RunningServer) -> None:
+    """The main thread has ended; the signal ends the wait that comes before our hook, and with it the hook."""
+    source = """
+        from concurrent.futures import ThreadPoolExecutor
+        adapters = opened(4)
+        ThreadPoolExecutor().submit(time.sleep, 1.5)
+        ready()
+    """
+    program = Program(source, named(server))
+    time.sleep(0.5)
+    program.signal(signal.SIGINT)
+    _, _, _, errors = program.end()
+    assert server.live_sessions == [], errors
+
+
+def test_a_signal_while_the_server_creates_a_session() -> None:
+    """It is deleted as soon as the server knows it."""
+    with running(LingeringEcho, latency=0.5) as slow:
+        source = """
+            spec = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="lingeringecho")
+            adapter = spec.environment_factory()
+            threading.Thread(target=adapter.reset, daemon=True).start()
+            time.sleep(0.8)
+            ready()
+            time.sleep(60)
+        """
+        program = Program(source, slow.url)
+        program.signal(signal.SIGTERM)
+        status, _, _, errors = program.end()
+        assert "POST /create" in slow.paths()
+        assert (status, slow.live_sessions) == (-signal.SIGTERM, []), errors
+
+
+def test_a_session_that_cannot_be_deleted_is_named_once(server: RunningServer) -> None:
+    """The request is sent again first; a warning says which environment it was, and not how often."""
+    with serving_application(answering({"/delete": 500}, Server([LingeringEcho]).app)) as broken:
+        program = Program("adapters = opened(3)\nready()\nadapters.clear()\ntime.sleep(4)", broken.url)
+        status, _, _, errors = program.end()
+        assert (status, errors) == (
+            0,
+            f"A session of lingeringecho at {broken.url} may still be open on the server: it could not be deleted "
+            "(HTTP 500). The server gives it up when it has heard no ping of it for a while. Further ones are not "
+            "reported.\n",
+        )
+        assert broken.paths().count("POST /delete") == 3 * SENDS
 
 
 def test_a_reset_that_fails_leaves_nothing_open(server: RunningServer) -> None:

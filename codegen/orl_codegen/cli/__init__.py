@@ -1,7 +1,9 @@
 """The command `orl-codegen`. Only this package prints: results on standard output, all else on standard error.
 
 Exit status: 0 clean; 1 drift found, or a file would change under `--dry-run`; 2 could not do it. An error never ends in
-status 1, so that it cannot be mistaken for a finding, nor a finding for an error.
+status 1, so that it cannot be mistaken for a finding, nor a finding for an error. A command that a signal ends has
+status 128 plus its number, as in a shell: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP. It closes its sessions
+first, and says in a line whether it has written anything; a second signal meanwhile does not cut that off.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from typing import Any, NoReturn
 
 import click
 
-from orl_codegen.endings import interrupt_on_sigterm
+from orl_codegen.cli.interrupted import Interrupted, said_if_interrupted
+from orl_codegen.endings import Interrupts
 from orl_codegen.errors import OrlCodegenError, printable, printable_lines
 from orl_codegen.version import __version__
+
+INTERRUPTED = 130
 
 COMMANDS = {
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
@@ -47,6 +52,11 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would print an empty line where it is interrupted."""
+        with said_if_interrupted():
+            return super().invoke(ctx)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the word `generate` if it was omitted."""
         first = args[0] if args else ""
@@ -73,8 +83,11 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and end the process with its exit status."""
-    interrupt_on_sigterm()
-    sys.exit(_status(args))
+    interrupts = Interrupts()
+    interrupts.arrange()
+    status = _status(args)
+    interrupts.finish()
+    sys.exit(128 + interrupts.number if status == INTERRUPTED else status)
 
 
 def _status(args: Sequence[str] | None) -> int:
@@ -83,8 +96,12 @@ def _status(args: Sequence[str] | None) -> int:
         return int(status or 0)
     except OrlCodegenError as error:
         click.echo(f"orl-codegen: {error}", err=True)
-    except click.Abort:
-        return 130
+    except Interrupted as interrupted:
+        click.echo(f"orl-codegen: interrupted; {interrupted}.", err=True)
+        return INTERRUPTED
+    except (click.Abort, KeyboardInterrupt):  # before or after the command itself
+        click.echo("orl-codegen: interrupted.", err=True)
+        return INTERRUPTED
     except click.ClickException as error:
         click.echo(f"orl-codegen: {printable(error.format_message(), 1000)}", err=True)
     except BrokenPipeError:  # the reader closed the pipe

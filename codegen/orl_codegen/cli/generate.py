@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
-from orl_codegen.cli.display import display, report, report_timings
+from orl_codegen.cli.display import Display, display, report, report_timings
+from orl_codegen.cli.interrupted import Written, said_if_interrupted
 from orl_codegen.errors import OrlCodegenError, UsageError, defused, printable
 from orl_codegen.generator.stopwatch import Stopwatch
 from orl_codegen.generator.target import PythonClass, Target
@@ -52,7 +53,8 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
         if offline or prune:
             raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
         return _watch(selection, **how)
-    return _generate(selection, offline=offline, prune=prune, **how)
+    with said_if_interrupted() as written:
+        return _generate(selection, offline=offline, prune=prune, written=written, **how)
 
 
 def _generate(
@@ -66,6 +68,7 @@ def _generate(
     type_check_all: bool,
     offline: bool,
     prune: bool,
+    written: Written,
 ) -> int:
     from orl_codegen.generator import pipeline
     from orl_codegen.generator.output import writing
@@ -85,7 +88,7 @@ def _generate(
         with stopwatch.stage("writing"):
             targets = recorded_targets(folder)
             find_changes = partial(_changes, folder, adapters, prune)
-            changes = find_changes() if dry_run else writing.write(folder, find_changes, shown.say)
+            changes = find_changes() if dry_run else _write(folder, find_changes, shown, written)
         for made in adapters:
             report(shown, made, verbose)
         if timings:
@@ -106,6 +109,22 @@ def _changes(folder: Path, adapters: Sequence[Adapter], prune: bool) -> tuple[Fi
     files = {name: text for made in adapters for name, text in made.files.items()}
     removed = writing.unclaimed(folder, [made.slug for made in adapters]) if prune else ()
     return writing.changes(folder, files) + removed
+
+
+def _write(
+    folder: Path, find_changes: Callable[[], tuple[FileChange, ...]], shown: Display, written: Written
+) -> tuple[FileChange, ...]:
+    from orl_codegen.generator.output import writing
+
+    def about_to_write() -> tuple[FileChange, ...]:
+        found = find_changes()
+        if found:
+            written.so_far = "the files may have been written: run the command again"
+        return found
+
+    changes = writing.write(folder, about_to_write, shown.say)
+    written.so_far = "the files were written" if changes else written.so_far
+    return changes
 
 
 def _warn_of_replaced(adapters: Sequence[Adapter], targets: Mapping[str, str]) -> None:
@@ -153,7 +172,7 @@ def _watch(selection: Selection, **how: Any) -> int:
         while True:
             seen = _stamps(files)
             try:
-                _generate(selection, offline=False, prune=False, **how)
+                _generate(selection, offline=False, prune=False, written=Written(), **how)
             except OrlCodegenError as error:
                 click.echo(f"orl-codegen: {error}", err=True)
             while _stamps(files) == seen:

@@ -93,6 +93,7 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     import asyncio
 
     from orl_codegen.generator.discovery.discovery import discover
+    from orl_codegen.generator.discovery.running import run
 
     async def ask(environment: Committed) -> Live:
         if environment.snapshot is None:
@@ -105,7 +106,7 @@ def _ask(environments: Sequence[Committed], progress: Callable[[Job], Progress])
     async def ask_all() -> list[Live]:
         return list(await asyncio.gather(*map(ask, environments)))
 
-    return asyncio.run(ask_all())
+    return run(ask_all())
 
 
 def _check(environment: Committed, live: Live, options: CheckOptions, stopwatch: Stopwatch) -> Checked:

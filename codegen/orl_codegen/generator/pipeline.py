@@ -19,6 +19,7 @@ from orl_codegen.generator.contract.contract import Contract, Survey, survey, wo
 from orl_codegen.generator.contract.merging import tool_names
 from orl_codegen.generator.contract.naming import type_name, type_scope
 from orl_codegen.generator.discovery.discovery import Progress, Silent, discover
+from orl_codegen.generator.discovery.running import run
 from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.output.folder import committed, read
 from orl_codegen.generator.output.rendering import is_current, methods_in, render
@@ -170,7 +171,7 @@ def take_snapshots(jobs: Sequence[Job], progress: Callable[[Job], Progress]) -> 
         asked = [discover(job.target, job.options, progress(job)) for job in jobs]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    snapshots = _all_or_error(asyncio.run(all_of_them()))
+    snapshots = _all_or_error(run(all_of_them()))
     return tuple(zip(snapshots, [job.options for job in jobs], strict=True))
 
 

@@ -70,7 +70,7 @@ class Client:
         *,
         within: float,
         size: int = limits.ANSWER_BYTES,
-        sends: int | None = None,
+        again: Callable[[Failure, int], bool] | None = None,
         waits: bool = True,
     ) -> bytes:
         """The bytes that a path answers. Sent again where that may help, so it must do no harm when it is sent twice.
@@ -83,9 +83,7 @@ class Client:
             async with self._exchange(method, path, body) as response:
                 return await _whole(response, size)
 
-        return await retried(
-            once, within=within, again=self._passing(sends or self.sends), back_off=self._back_off, waits=waits
-        )
+        return await retried(once, within=within, again=again or self._passing, back_off=self._back_off, waits=waits)
 
     async def stream(
         self,
@@ -150,7 +148,7 @@ class Client:
                 if not (refused.status == 400 and "already exists" in refused.message):
                     raise
 
-        await retried(once, within=within, again=self._passing(self.sends), back_off=self._back_off)
+        await retried(once, within=within, again=self._passing, back_off=self._back_off)
 
     async def _is_there(self) -> bool:
         try:
@@ -162,20 +160,36 @@ class Client:
     async def ping(self) -> None:
         """Tell the server that the session is still wanted."""
         # Not kept back by a 429 of another request: the server gives up sessions that it does not hear from.
-        await self.send("POST", "/ping", within=limits.PING_EVERY, sends=1, waits=False)
+        await self.send("POST", "/ping", within=limits.PING_EVERY, again=_never, waits=False)
 
-    async def delete(self, within: float) -> None:
-        """End the session on the server: the task that was opened in it, then the session itself. Never raises."""
-        if self.sid is not None:
-            for path in ("/delete", "/delete_session") if self.created else ("/delete_session",):
-                # Not kept back by a 429 of another request: this gives back what the server is short of, and at the end
-                # of the process there is no time to wait.
-                with contextlib.suppress(Failure):
-                    await self.send("POST", path, within=within, waits=False)
-            self.sid = None
+    async def delete(self, within: float) -> Failure | None:
+        """End the session on the server: the task that was opened in it, then the session itself. Never raises.
 
-    def _passing(self, sends: int) -> Callable[[Failure, int], bool]:
-        return lambda failure, made: made < sends and passing(failure)
+        Returns:
+            Why the server may still have what was opened, or None.
+        """
+        sid, left = self.sid, None
+        if sid is not None and self.created:
+            left = await self._end("/delete", within)
+        if sid is not None and left is None:
+            await self._end("/delete_session", within)  # an id that is not used costs the server nothing
+        self.sid = None
+        return left
+
+    async def _end(self, path: str, within: float) -> Failure | None:
+        """Why that may have had no effect. It is sent again after any failure of the server: it does no harm."""
+        try:
+            # Not kept back by a 429 of another request: this gives back what the server is short of, and at the end of
+            # the process there is no time to wait.
+            await self.send("POST", path, within=within, again=_ending_again, waits=False)
+        except Refused as refused:
+            return None if refused.status in (404, 410) else refused  # it has gone already
+        except Failure as failure:
+            return failure
+        return None
+
+    def _passing(self, failure: Failure, made: int) -> bool:
+        return made < self.sends and passing(failure)
 
     def _adopt(self, sid: str) -> None:
         if not re.fullmatch(r"[\x21-\x7e]{1,500}", sid):
@@ -243,6 +257,15 @@ class Client:
 
     def _safe(self, text: str) -> str:
         return self.endpoint.safe(text, 500)
+
+
+def _never(failure: Failure, made: int) -> bool:
+    return False
+
+
+def _ending_again(failure: Failure, made: int) -> bool:
+    failed = isinstance(failure, Refused) and failure.status >= 500
+    return made < limits.SENDS and (failed or passing(failure))
 
 
 async def _whole(response: aiohttp.ClientResponse, size: int) -> bytes:

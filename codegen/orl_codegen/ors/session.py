@@ -55,7 +55,7 @@ class Session:
         self._work: set[asyncio.Future[Any]] = set()
         self._creating: asyncio.Future[None] | None = None
         self._pinging: asyncio.Future[None] | None = None
-        self._closing: asyncio.Future[None] | None = None
+        self._closing: asyncio.Future[Failure | None] | None = None
 
     async def open(self) -> None:
         """Open the task under an id of its own, and keep both alive from then on."""
@@ -163,25 +163,29 @@ class Session:
         work = self._client.stream(path, {"candidates": candidates}, within=self._call_within)
         return scores_of(await self._while_open(work), len(candidates), self._endpoint.safe)
 
-    async def close(self, within: float) -> None:
+    async def close(self, within: float) -> Failure | None:
         """Break off whatever is under way, and delete the session on the server. Later callers wait for the same end.
 
         Args:
             within: Seconds for each request that this takes.
+
+        Returns:
+            Why the server may still have the session, or None.
         """
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close(within))
-        await asyncio.shield(self._closing)
+        return await asyncio.shield(self._closing)
 
-    async def _close(self, within: float) -> None:
+    async def _close(self, within: float) -> Failure | None:
         self._end(CLOSED)
         if self._pinging is not None:
             self._pinging.cancel()
-        if self._creating is not None:
-            # What the server is still creating cannot be deleted yet.
-            await asyncio.wait([self._creating], timeout=within)
-            self._creating.cancel()
-            await self._client.delete(within)
+        if self._creating is None:
+            return None
+        # What the server is still creating cannot be deleted yet.
+        await asyncio.wait([self._creating], timeout=within)
+        self._creating.cancel()
+        return await self._client.delete(within)
 
 
 def _retrieved(future: asyncio.Future[None]) -> None:

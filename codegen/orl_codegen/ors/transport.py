@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from aiohttp.client import _RequestContextManager
 
 
+def import_for_requests() -> None:
+    """Import what the first request would import otherwise."""
+    import encodings.idna  # noqa: F401 - resolving a name does
+
+    import aiohttp  # noqa: F401
+
+
 class Pool:
     """The connections of one event loop; to be used on its thread, as an async context manager or until `close`."""
 

@@ -55,7 +55,7 @@ class RolloutAdapter:
     _concurrent_tools: frozenset[str] = frozenset()
 
     def __init__(self, plan: Plan | None = None) -> None:
-        from orl_codegen.sessions.loop import close_on_sigterm
+        from orl_codegen.sessions.loop import close_on_signals
         from orl_codegen.sessions.turns import Turns
 
         self._plan = plan or _own_plan(type(self))
@@ -63,7 +63,7 @@ class RolloutAdapter:
         self._session: SessionHandle | None = None
         self._turns = Turns()
         self._begin()
-        close_on_sigterm()
+        close_on_signals()
 
     def reset(
         self,

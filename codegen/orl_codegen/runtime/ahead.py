@@ -24,8 +24,8 @@ class Ahead:
     taken: bool = False
 
     def take(self, task: dict[str, Any]) -> SessionHandle | None:
-        """The session, where it is for this task. Otherwise it is closed."""
-        if task != self.task:
+        """The session, where it is for this task, and of this process. Otherwise it is closed."""
+        if task != self.task or (self.session is not None and self.session.elsewhere):
             self.close()
         session, self.session = self.session, None
         self.taken = session is not None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from typing import Any, TypeVar
 
+from orl_codegen.endings import begin_anew_in_children
 from orl_codegen.errors import SessionError, ToolError
 from orl_codegen.ors import limits
 from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, advice, tolerable
@@ -20,8 +21,12 @@ from orl_codegen.sessions.loop import event_loop
 from orl_codegen.sessions.slots import Slot, Slots
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
 JSON = dict[str, Any]
 Learn = Callable[[Session], Coroutine[Any, Any, frozenset[str] | None]]
+
+ELSEWHERE = "This session belongs to the process that opened it. Call reset() in this one first."
 
 
 class SessionHandle:
@@ -40,7 +45,9 @@ class SessionHandle:
         check_prompt: Given the prompt; what it raises ends the session.
 
     Attributes:
+        shown: The environment, for errors and warnings.
         opening: Gives the prompt once the session is open.
+        elsewhere: Whether this is the copy of a forked child: the session is its parent's, and stays so.
     """
 
     def __init__(
@@ -60,13 +67,19 @@ class SessionHandle:
         self._messages, self._call_within, self._alternative = messages, call_within, alternative
         self._learn_tools, self._check_prompt = learn_tools, check_prompt
         self._offered: frozenset[str] | None = None
-        self._slots, self._slot = slots, Slot(endpoint.shown())
-        self._pid = os.getpid()
+        self.shown = endpoint.shown()
+        self._slots, self._slot = slots, Slot(self.shown)
+        self.elsewhere = False
+        begin_anew_in_children(self)
         self._session: Session | None = None
         self._opener: asyncio.Task[Any] | None = None
         self._closing: asyncio.Future[None] | None = None
         self._loop = event_loop()
         self.opening: Future[list[JSON]] = self._loop.submit(self._open())
+
+    def forked(self) -> None:
+        """Wait for nothing in a forked child: it has no thread that would answer."""
+        self.elsewhere = True
 
     # What other threads call.
 
@@ -76,6 +89,7 @@ class SessionHandle:
         Raises:
             RolloutError: It could not be opened, a check failed, or no slot can become free for it.
         """
+        self._check_process()
         return self._outcome(self.opening)
 
     def call(self, name: str, input: JSON) -> Callable[[], Output]:
@@ -98,7 +112,7 @@ class SessionHandle:
 
     def opening_error(self) -> BaseException | None:
         """Why the session could not be opened, as far as that is known by now."""
-        if not self.opening.done() or self.opening.cancelled():
+        if self.elsewhere or not self.opening.done() or self.opening.cancelled():
             return None
         return self.opening.exception()
 
@@ -109,13 +123,16 @@ class SessionHandle:
 
     def close_soon(self) -> None:
         """Close the session in the background. In a forked child this does nothing: the parent still uses it."""
-        if self._pid == os.getpid() and not self.closed:
+        if not self.elsewhere and not self.closed:
             self._loop.submit(self.close())
 
     def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> Callable[[], T]:
-        if self._pid != os.getpid():
-            raise SessionError("This session belongs to the process that opened it. Call reset() in this one first.")
+        self._check_process()
         return partial(self._outcome, self._loop.submit(self._in_session(work)))
+
+    def _check_process(self) -> None:
+        if self.elsewhere:
+            raise SessionError(ELSEWHERE)
 
     def _outcome(self, future: Future[T]) -> T:
         with self._slot.used():
@@ -180,6 +197,8 @@ class SessionHandle:
         return f"{what.rstrip('.')}. {advice(failure, self._endpoint, means)}"
 
     async def _attempt(self) -> list[JSON]:
+        if self.closed:
+            raise SessionError(CLOSED)  # Python 3.11 loses a cancellation that meets the end of a wait
         session = self._session = Session(
             self._endpoint,
             self._loop.pool,
@@ -196,7 +215,7 @@ class SessionHandle:
             if self._check_prompt is not None:
                 self._check_prompt(prompt)
         except Exception:
-            await session.close(limits.CLOSE_WITHIN)
+            await self._delete(session)
             raise
         return prompt
 
@@ -215,9 +234,25 @@ class SessionHandle:
         if self._opener is not None:
             self._opener.cancel()  # without effect once the session is open
         if self._session is not None:
-            await self._session.close(limits.CLOSE_WITHIN)
+            await self._delete(self._session)
         self._slots.give_back(self._slot)
         self._loop.opened.discard(self)
+
+    async def _delete(self, session: Session) -> None:
+        """Close a session, and say so once for each environment if the server may still have it."""
+        failure = await session.close(limits.CLOSE_WITHIN)
+        if failure is not None and self.shown not in _told:
+            _told.add(self.shown)
+            logger.warning(
+                "A session of %s may still be open on the server: it could not be deleted (%s). The server gives it up "
+                "when it has heard no ping of it for a while. Further ones are not reported.",
+                self.shown,
+                failure,
+            )
+
+
+_told: set[str] = set()
+"""The environments of which a session could not be deleted."""
 
 
 def _may_pass(failure: Failure) -> bool:

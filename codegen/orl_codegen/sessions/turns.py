@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from threading import Lock, get_ident
 
+from orl_codegen.endings import begin_anew_in_children
+
 
 class Turns:
     """`with turns:` waits for everybody who came before. Not to be entered twice by one thread."""
@@ -13,6 +15,13 @@ class Turns:
         self._mutex = Lock()
         self._waiting: deque[Lock] = deque()  # the first one has the turn
         self._holder: int | None = None
+        begin_anew_in_children(self)
+
+    def forked(self) -> None:
+        """Nobody waits or has the turn in a forked child, but the thread that has forked, if it had it."""
+        self._mutex = Lock()
+        self._waiting = deque([self._waiting[0]] if self.mine else ())
+        self._holder = self._holder if self.mine else None
 
     @property
     def mine(self) -> bool:

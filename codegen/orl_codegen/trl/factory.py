@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
-from orl_codegen.sessions.loop import close_on_sigterm
+from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.trl.owning import owning
 
 Adapter = TypeVar("Adapter", bound=RolloutAdapter)
@@ -23,7 +23,7 @@ class Factory(Generic[Adapter]):
     def __init__(self, adapter: type[Adapter], plan: Plan, unpickled: bool = False) -> None:
         self._adapter, self._plan = adapter, plan
         self._made: type[Adapter] = owning(adapter) if unpickled else adapter  # type: ignore[arg-type,assignment]
-        close_on_sigterm()
+        close_on_signals()
 
     def __call__(self) -> Adapter:
         return self._made(self._plan)

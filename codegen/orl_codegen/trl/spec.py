@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from orl_codegen.errors import UsageError, printable
@@ -17,8 +16,9 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.runtime.vocabulary import bound_tools
-from orl_codegen.sessions.loop import close_on_sigterm
+from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.sessions.slots import Slots
+from orl_codegen.trl.cached import cached
 from orl_codegen.trl.factory import Adapter, Factory
 from orl_codegen.trl.rewards import last_reward
 
@@ -134,12 +134,12 @@ class OpenRewardSpec(Generic[Adapter]):
             concurrent_tools=frozenset(concurrent_tools),
             slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
-        close_on_sigterm()  # adapters may be made on other threads, which cannot arrange it
+        close_on_signals()  # adapters may be made on other threads, which cannot arrange it
 
     def __repr__(self) -> str:
         return f"OpenRewardSpec({self._adapter.__qualname__}, {self._plan.endpoint.shown()})"
 
-    @cached_property
+    @cached
     def train_dataset(self) -> Dataset:
         """One row a task: `prompt`, `split` and `task_index` (which `reset` takes), and the fields of the task.
 
@@ -156,7 +156,7 @@ class OpenRewardSpec(Generic[Adapter]):
 
         return to_dataset(self.rows)
 
-    @cached_property
+    @cached
     def environment_factory(self) -> Factory[Adapter]:
         """Makes the adapter of one rollout."""
         return Factory(self._adapter, self._plan)
@@ -166,7 +166,7 @@ class OpenRewardSpec(Generic[Adapter]):
         """The last reward of each rollout that was not null."""
         return last_reward
 
-    @cached_property
+    @cached
     def group_reward(self) -> GroupReward:
         """A further reward function: the environment scores the rollouts of each task against each other.
 
@@ -185,7 +185,7 @@ class OpenRewardSpec(Generic[Adapter]):
         """Whether the environment offers group scoring."""
         return self._plan.environment.group_scoring
 
-    @cached_property
+    @cached
     def rows(self) -> list[dict[str, Any]]:
         """The rows of `train_dataset` before they are one: `combine` puts those of several specs together."""
         from orl_codegen.trl import dataset, prompts, sharing

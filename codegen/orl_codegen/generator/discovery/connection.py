@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orl_codegen.errors import ServerError, UsageError, printable
@@ -36,6 +36,7 @@ class Server:
         pool: The connections.
         client: For questions that concern no task.
         timeout: Seconds for each answer, and for each step of opening a session.
+        undeleted: Why a session could not be deleted, for each that may still be open.
     """
 
     shown: str
@@ -43,6 +44,7 @@ class Server:
     pool: Pool
     client: Client
     timeout: float
+    undeleted: list[Failure] = field(default_factory=list)
 
     def of(self, variant: str) -> Server:
         """The same connection, for one of the environments on the server."""
@@ -106,12 +108,27 @@ class Server:
             await session.open()
             yield session
         finally:
-            await _even_if_cancelled(session)
+            await _even_if_cancelled(self._delete(session))
+
+    async def _delete(self, session: Session) -> None:
+        failure = await session.close(limits.EXIT_WITHIN)
+        if failure is not None:
+            self.undeleted.append(failure)
+
+    def left(self) -> str:
+        """What to say of the sessions that may still be open; empty where there are none."""
+        if not self.undeleted:
+            return ""
+        count = len(self.undeleted)
+        return (
+            f"{count} {'session' if count == 1 else 'sessions'} may still be open on the server: the request to delete "
+            f"it failed ({self.undeleted[0]}). The server gives up a session that it has heard no ping of for a while."
+        )
 
 
-async def _even_if_cancelled(session: Session) -> None:
-    """Close a session. However often whoever waits is cancelled, it waits to the end, which has a limit."""
-    closing = asyncio.ensure_future(session.close(limits.EXIT_WITHIN))
+async def _even_if_cancelled(work: Coroutine[Any, Any, None]) -> None:
+    """Close something. However often whoever waits is cancelled, it waits to the end, which has a limit."""
+    closing = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not closing.done():
         try:
@@ -152,8 +169,13 @@ async def served(target: Target, options: Options) -> AsyncIterator[tuple[Target
 
 
 @contextlib.asynccontextmanager
-async def connected(target: Target, url: str | None, options: Options) -> AsyncIterator[Server]:
-    """A connection. Requests that fail are not sent again, so that a wrong address is reported at once."""
+async def connected(
+    target: Target, url: str | None, options: Options, say: Callable[[str], None]
+) -> AsyncIterator[Server]:
+    """A connection. Requests that fail are not sent again, so that a wrong address is reported at once.
+
+    `say` is told of sessions that may still be open in the end.
+    """
     place = endpoint(target.record, "", base_url=url, api_key=_api_key(target, options), secrets=_secrets(options))
     async with Pool() as pool:
         client = Client(place, pool, sends=1)
@@ -166,6 +188,8 @@ async def connected(target: Target, url: str | None, options: Options) -> AsyncI
             raise server.error(failure, "/create_session") from None
         finally:
             await client.delete(limits.EXIT_WITHIN)
+            if left := server.left():
+                say(left)
 
 
 def _api_key(target: Target, options: Options) -> str | None:

@@ -55,7 +55,7 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
             or it offers no tool at all.
         UsageError: An environment variable that should hold a key or a secret is not set.
     """
-    async with served(target, options) as (target, url), connected(target, url, options) as server:
+    async with served(target, options) as (target, url), connected(target, url, options, progress.say) as server:
         server, (tools, splits, *count) = await _asked(server, options, progress)
         shared = ToolsAnswer(_received(tools), server.source("tools"))
         known_splits = answers.splits(_received(splits), server.source("splits"))

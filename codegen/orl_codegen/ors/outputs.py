@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from orl_codegen.ors import limits
 from orl_codegen.ors.failures import Malformed, Refused
+from orl_codegen.ors.redaction import Mask
 
 logger = logging.getLogger(__name__)
 
@@ -48,12 +50,12 @@ class NotOffered(CallRefused):
         self.offered = offered
 
 
-def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any], str]) -> Output:
-    """The output in an answer to a call.
+def output_of(answer: Any, mask: Mask, shown: Callable[[Any], str]) -> Output:
+    """The output in an answer to a call, for the model and for reward functions.
 
     Args:
         answer: The JSON that the stream ended with.
-        redacted: Takes keys and secrets out of a text for the model.
+        mask: Takes keys and secrets out of it.
         shown: Makes a value safe for a message.
 
     Raises:
@@ -63,15 +65,16 @@ def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any]
     if not isinstance(answer, dict):
         raise Malformed("The server answered a call with something that is not an object.")
     if not answer.get("ok"):
-        raise CallRefused(redacted(str(answer.get("error") or "the call was refused")), answer.get("reason"))
+        error = str(answer.get("error") or "the call was refused")[: limits.DETAIL_BYTES]
+        raise CallRefused(mask.text(error), answer.get("reason"))
     output = answer.get("output")
     blocks = output.get("blocks") if isinstance(output, dict) else None
     if not isinstance(output, dict) or not isinstance(blocks, list):
         raise Malformed(f"The server answered a call with {shown(output)}, which is not a tool output.")
     return Output(
-        [block for block in blocks if isinstance(block, dict)],
+        mask.json([block for block in blocks if isinstance(block, dict)]),
         finite(output.get("reward"), shown),
-        output["metadata"] if isinstance(output.get("metadata"), dict) else None,
+        mask.json(output["metadata"]) if isinstance(output.get("metadata"), dict) else None,
         output.get("finished") is True,
     )
 

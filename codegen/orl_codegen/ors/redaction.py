@@ -77,9 +77,9 @@ class Mask:
         return whole[0]  # type: ignore[no-any-return]
 
     def is_in(self, value: object) -> bool:
-        """Whether JSON may hold one of the values; asked of all its texts at once, which is quicker by far."""
+        """Whether JSON holds one of the values; asked of all its texts at once, which is quicker by far."""
         texts = "\0".join(_texts(value)) if self._values else ""
-        return any(secret.may_be_in(texts) for secret in self._values)
+        return any(secret.is_in(texts) for secret in self._values)
 
     def _mask_keys(self, part: dict[str, Any]) -> None:
         """No value gets lost: a key that would turn into another one gets further stars."""
@@ -104,8 +104,8 @@ class _Value:
         self._value = value
         self._piece = max(_NAME.findall(value), key=len, default="")
 
-    def may_be_in(self, text: str) -> bool:
-        return self._piece in text and (bool(self._piece) or self._pattern.search(text) is not None)
+    def is_in(self, text: str) -> bool:
+        return self._piece in text and self._pattern.search(text) is not None
 
     def spans_in(self, text: str) -> Iterator[tuple[int, int]]:
         if self._piece in text:

@@ -45,7 +45,7 @@ async def probe(
     """
     found: dict[int, ToolsAnswer] = {}
     failures: dict[int, ServerError] = {}
-    waiting, seen = iter(indices), Answers(server.source("task_tools"))
+    waiting, seen = iter(indices), Answers(server.source("task_tools"), server.endpoint.safe)
 
     async def one_after_the_other() -> None:
         for index in waiting:
@@ -85,7 +85,7 @@ async def _ask(server: Server, index: int, options: Options, seen: Answers) -> T
         raise ServerError(_unprobed(index, options, late)) from None
     except Failure as failure:
         raise ServerError(_unprobed(index, options, str(failure))) from None
-    _ = answer.specs  # raises here, in the order of the tasks, and not where all of them are put together
+    seen.keep(answer)  # raises here, in the order of the tasks, and not where all of them are put together
     return answer
 
 

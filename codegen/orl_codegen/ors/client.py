@@ -252,8 +252,10 @@ class Client:
             return json_of(answer)
         except (ValueError, RecursionError):
             pass
-        beginning = answer[:60].decode("utf-8", "replace") if isinstance(answer, bytes) else answer[:60]
-        raise Malformed(f"the server answered with something that is not JSON; it begins `{self._safe(beginning)}`")
+        beginning = answer[: limits.DETAIL_BYTES]  # cut to what is shown only when it is safe: half a key is one, too
+        text = beginning.decode("utf-8", "replace") if isinstance(beginning, bytes) else beginning
+        shown = self.endpoint.safe(text, 60)
+        raise Malformed(f"the server answered with something that is not JSON; it begins `{shown}`")
 
     def _safe(self, text: str) -> str:
         return self.endpoint.safe(text, 500)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import quote, unquote, urlsplit
 
 from orl_codegen.errors import UsageError, printable
-from orl_codegen.ors.redaction import redacted
+from orl_codegen.ors.redaction import Mask
 from orl_codegen.ors.secrets import Secrets, check_domains, check_secrets, secrets_header
 
 PLATFORM = "https://openreward.ai"
@@ -46,11 +49,27 @@ class Endpoint:
         """What the two requests that create a session carry: the secrets, and the key if there is one."""
         return secrets_header(self.secrets, self.api_key, self.url, self.api_url)
 
-    def redacted(self, text: str) -> str:
-        """Text of the server or of a library, without the key, the secrets and the password that it may quote."""
+    @cached_property
+    def mask(self) -> Mask:
+        """Takes the key, the secrets and the password out of what the server or a library says."""
         values = [secret if isinstance(secret, str) else secret[0] for secret in self.secrets.values()]
         password = urlsplit(self.url).password or ""
-        return redacted(text, {*values, self.api_key or "", password, unquote(password)})
+        headers = [*self.creation_headers().values(), *self._basic()]
+        return Mask(
+            {*values, self.api_key or "", password, unquote(password)},
+            {text.rstrip(sign) for text in headers for sign in ("", "=")},
+        )
+
+    def _basic(self) -> Iterator[str]:
+        """User and password of the URL as the header `Authorization` spells them."""
+        parts = urlsplit(self.url)
+        pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        if pair != ":":
+            yield from {b64encode(pair.encode(encoding, "replace")).decode() for encoding in ("latin-1", "utf-8")}
+
+    def redacted(self, text: str) -> str:
+        """Text of the server or of a library, without the key, the secrets and the password that it may quote."""
+        return self.mask.text(text)
 
     def safe(self, value: object, limit: int = 200) -> str:
         """A value that the server sent, made safe for a message: redacted, escaped and cut."""

@@ -73,6 +73,12 @@ ANSWER_BYTES = 32 * 1024 * 1024
 TASKS_BYTES = 256 * 1024 * 1024
 """The tasks of a split in one answer, after decompression."""
 
+SPECS_BYTES = 16 * 1024 * 1024
+"""Everything different that an environment says about its tools, in all tasks that are probed, as JSON."""
+
+SPEC_BYTES = 256 * 1024
+"""The spec of one tool, as JSON. The largest of a thousand real ones has 15 KiB, and the model has to read it."""
+
 DETAIL_BYTES = 64 * 1024
 """What is read of an answer that refuses a request."""
 

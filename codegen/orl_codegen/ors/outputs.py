@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from orl_codegen.ors import limits
 from orl_codegen.ors.failures import Malformed, Refused
 from orl_codegen.ors.parts import Part
+from orl_codegen.ors.redaction import Mask
 
 JSON = dict[str, Any]
 
@@ -44,12 +46,12 @@ class NotOffered(CallRefused):
         self.offered = offered
 
 
-def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any], str]) -> Output:
-    """The output in an answer to a call.
+def output_of(answer: Any, mask: Mask, shown: Callable[[Any], str]) -> Output:
+    """The output in an answer to a call, for the model and for reward functions.
 
     Args:
         answer: The JSON that the stream ended with.
-        redacted: Takes keys and secrets out of a text for the model.
+        mask: Takes keys and secrets out of it.
         shown: Makes a value safe for a message.
 
     Raises:
@@ -59,13 +61,13 @@ def output_of(answer: Any, redacted: Callable[[str], str], shown: Callable[[Any]
     result = Part(answer, "call", shown)
     if not result.field("ok").flag():
         error, reason = result.field("error").text("the call was refused"), result.field("reason").text("")
-        raise CallRefused(redacted(error), reason or None)
+        raise CallRefused(mask.text(error[: limits.DETAIL_BYTES]), reason or None)
     output = result.field("output")
     metadata = output.field("metadata")
     return Output(
-        [block.block() for block in output.field("blocks").list()],
+        mask.json([block.block() for block in output.field("blocks").list()]),
         output.field("reward").reward(),
-        None if metadata.value is None else metadata.object(),
+        None if metadata.value is None else mask.json(metadata.object()),
         output.field("finished").flag(False),
     )
 

@@ -115,8 +115,9 @@ class Session:
         return await self._while_open(self._client.send("GET", path, within=self._open_within))
 
     async def ask(self, route: str) -> Any:
-        """The JSON that a route of the environment answers in this session."""
-        return await self._while_open(self._client.get(self._endpoint.path(route), within=self._open_within))
+        """The JSON that a route of the environment answers in this session, with keys and secrets masked."""
+        answer = await self._while_open(self._client.get(self._endpoint.path(route), within=self._open_within))
+        return self._endpoint.mask.json(answer)
 
     async def tools(self) -> list[JSON]:
         """The specs of the tools that the task offers, shared ones included."""
@@ -155,7 +156,7 @@ class Session:
             if not is_about_the_body(refused):
                 raise
             raise CallRefused(str(refused), "bad_input_shape") from None
-        return output_of(answer, self._endpoint.redacted, self._endpoint.safe)
+        return output_of(answer, self._endpoint.mask, self._endpoint.safe)
 
     async def score_group(self, candidates: list[JSON]) -> list[float | None]:
         """Score candidates against each other; one reward for each."""

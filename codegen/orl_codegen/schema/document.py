@@ -6,6 +6,7 @@ document calls `count` for every schema and `deeper` for every level.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -21,6 +22,9 @@ MAX_DEPTH = 64
 MAX_SCHEMAS = 20_000
 """How many schemas one tool may hold once references are followed."""
 
+MAX_TEXT = 4_000_000
+"""How many characters of JSON one tool may hold once references are followed."""
+
 
 class Document:
     """The `input_schema` of a tool. Its faults are raised as `SchemaError`, with the pointer to the place."""
@@ -30,6 +34,8 @@ class Document:
         self._tool = tool
         self._schemas = 0
         self._depth = 0
+        self._text = 0
+        self._lengths: dict[str, int] = {}
 
     def count(self, pointer: str) -> None:
         """One schema more, within the limit."""
@@ -80,8 +86,14 @@ class Document:
         return References(self._root)
 
     def at(self, target: str) -> object:
-        """What is at the pointer that a reference leads to."""
-        return look_up(self._root, target)
+        """What is at the pointer that a reference leads to, as long as that does not become too much."""
+        found = look_up(self._root, target)
+        if target not in self._lengths:
+            self._lengths[target] = len(json.dumps(found, ensure_ascii=False))
+        self._text += self._lengths[target]
+        if self._text > MAX_TEXT:
+            self.refuse(target, f"it holds more than {MAX_TEXT:,} characters once its references are followed")
+        return found
 
     def refuse(self, pointer: str, why: str) -> NoReturn:
         """Refuse the tool because of what is at `pointer`."""

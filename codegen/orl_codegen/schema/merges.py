@@ -51,7 +51,7 @@ def concatenated(first: list[Any], second: list[Any]) -> object:
 
 def all_names(first: object, second: object) -> object:
     names = [*(first if isinstance(first, list) else []), *(second if isinstance(second, list) else [])]
-    return [name for i, name in enumerate(names) if name not in names[:i]]
+    return list(dict.fromkeys(names))
 
 
 def common_types(first: object, second: object) -> object:

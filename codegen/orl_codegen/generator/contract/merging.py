@@ -6,12 +6,14 @@ is required only if all require it, and types and enums are united. The report s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
 
 from orl_codegen.errors import SchemaError, printable
 from orl_codegen.generator.snapshot import JSONObject, Snapshot
+from orl_codegen.ors import limits
 from orl_codegen.schema.expansion import expand_and_note
 from orl_codegen.schema.normalizing import Reading
 from orl_codegen.schema.tree import Schema
@@ -21,6 +23,9 @@ SPEC_KEYS = frozenset({"name", "description", "input_schema"})
 
 MAX_TOOLS = 10_000
 """How many tools one environment may have."""
+
+MAX_SPECS = 2_000
+"""How many different specs tasks may give to one tool."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
     """
     offer = snapshot.offers[name]
     specs = offer.specs
+    _refuse_too_much(name, specs)
     expanded = [expand_and_note(_input_schema(spec), name) for spec in specs]
     schemas = [schema for schema, _ in expanded]
     tasks = None if offer.shared else tuple(sorted({task for entry in offer.task_tools for task in entry.tasks}))
@@ -81,6 +87,21 @@ def merged_tool(snapshot: Snapshot, name: str) -> MergedTool:
         other_keys=tuple(sorted({key for spec in specs for key in spec} - SPEC_KEYS)),
         readings=tuple(dict.fromkeys(reading for _, readings in expanded for reading in readings)),
     )
+
+
+def _refuse_too_much(name: str, specs: Sequence[JSONObject]) -> None:
+    """Before anything is worked out: what a server writes may be made to take long."""
+    if len(specs) > MAX_SPECS:
+        raise SchemaError(
+            f"The tool {printable(name)!r} is refused: the probed tasks give it {len(specs):,} different specs, and "
+            f"orl-codegen widens at most {MAX_SPECS:,}. Probe fewer tasks with --probe, or leave the tool out with "
+            "--allow-partial."
+        )
+    if max(len(json.dumps(spec, ensure_ascii=False)) for spec in specs) > limits.SPEC_BYTES:
+        raise SchemaError(
+            f"The tool {printable(name)!r} is refused: its spec is longer than {limits.SPEC_BYTES >> 10} KiB. Shorten "
+            "it on the server, as the model has to read it, or leave the tool out with --allow-partial."
+        )
 
 
 def _input_schema(spec: JSONObject) -> object:

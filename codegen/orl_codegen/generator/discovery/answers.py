@@ -10,18 +10,28 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from orl_codegen.errors import ServerError, printable
+from orl_codegen.generator.contract.merging import MAX_TOOLS
+from orl_codegen.ors import limits
 from orl_codegen.schema.json_values import canonical
 
 MAX_DEPTH = 200
 
+Shown = Callable[[object, int], str]
 
-def parse(body: bytes, source: str) -> Any:
-    """The JSON of an answer; `source` says in errors where it came from.
+
+def parse(body: bytes, source: str, shown: Shown = printable) -> Any:
+    """The JSON of an answer.
+
+    Args:
+        body: The answer.
+        source: Where it came from, in errors.
+        shown: Makes a text of the server safe for an error, and cuts it.
 
     Raises:
         ServerError: It is not JSON, or JSON with NaN, an infinite number, a key that stands twice, half of a
@@ -37,9 +47,9 @@ def parse(body: bytes, source: str) -> Any:
     except RecursionError:
         raise ServerError(f"{source} nests too deeply, which is refused.") from None
     except ValueError as error:
-        start = printable(body[:60].decode("utf-8", "replace").strip())
+        start = shown(body[: limits.DETAIL_BYTES].decode("utf-8", "replace").strip(), 60)
         raise ServerError(
-            f"{source} is not JSON as the Open Reward Standard wants it ({printable(error)}); it begins `{start}`. "
+            f"{source} is not JSON as the Open Reward Standard wants it ({shown(error, 200)}); it begins `{start}`. "
             "Is this the URL of an ORS server?"
         ) from None
     if _depth(value) > MAX_DEPTH:
@@ -50,8 +60,8 @@ def parse(body: bytes, source: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {max(keys, key=keys.count)!r} stands twice in one object")
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {max(counts, key=counts.__getitem__)!r} stands twice in one object")
     return value
 
 
@@ -86,52 +96,83 @@ class ToolsAnswer:
     Attributes:
         json: The answer itself.
         source: Where it came from, in errors.
+        shown: Makes a text in it safe for an error.
     """
 
     json: Any
     source: str
+    shown: Shown = printable
 
     @functools.cached_property
     def specs(self) -> Mapping[str, dict[str, Any]]:
         """Its specs, verbatim, each under its canonical text. Raises as `tool_specs` does."""
-        return {canonical(spec): spec for spec in tool_specs(self.json, self.source)}
+        return {canonical(spec): spec for spec in tool_specs(self.json, self.source, self.shown)}
 
 
 class Answers:
     """The answers of a route that is asked in many sessions.
 
     Most tasks offer the same tools in the same bytes, which are read and kept once.
+
+    Args:
+        source: The route, in errors.
+        shown: Makes a text of the server safe for an error.
     """
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, source: str, shown: Shown = printable) -> None:
+        self._source, self._shown = source, shown
         self._read: dict[bytes, ToolsAnswer] = {}
+        self._specs: set[str] = set()
+        self._length = 0
 
     def parse(self, body: bytes) -> ToolsAnswer:
         """As the function `parse`."""
         digest = hashlib.sha256(body).digest()
         if digest not in self._read:
-            self._read[digest] = ToolsAnswer(parse(body, self._source), self._source)
+            read = parse(body, self._source, self._shown)
+            self._read[digest] = ToolsAnswer(read, self._source, self._shown)
         return self._read[digest]
 
+    def keep(self, answer: ToolsAnswer) -> None:
+        """Look at the specs in an answer.
 
-def tool_specs(answer: Any, source: str) -> list[dict[str, Any]]:
+        Raises:
+            ServerError: There is one that `tool_specs` refuses, or all answers together say too much.
+        """
+        new = answer.specs.keys() - self._specs
+        self._specs |= new
+        self._length += sum(map(len, new))
+        if self._length > limits.SPECS_BYTES:
+            raise ServerError(
+                f"{self._source} differs from task to task, and the tools of the probed tasks are longer than "
+                f"{limits.SPECS_BYTES >> 20} MiB together. Probe fewer tasks with --probe."
+            )
+
+
+def tool_specs(answer: Any, source: str, shown: Shown = printable) -> list[dict[str, Any]]:
     """The specs of a `/tools` or `/task_tools` answer, verbatim, exact duplicates left out.
 
     Raises:
-        ServerError: A spec is not an object, has no name, or its description or schema has a type that no
-            version of the standard gives it.
+        ServerError: There are more than `MAX_TOOLS`; or a spec is not an object, has no name, or its description or
+            schema has a type that no version of the standard gives it.
     """
     tools = answer.get("tools") if isinstance(answer, dict) else answer
     if not isinstance(tools, list):
         raise ServerError(f"{source} holds no list of tools. Is this the URL of an ORS server?")
+    if len(tools) > MAX_TOOLS:
+        raise ServerError(
+            f"{source} lists {len(tools):,} tools; orl-codegen takes at most {MAX_TOOLS:,}. Offer fewer on the server: "
+            "no model could read so many in its prompt."
+        )
     for spec in tools:
         if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-            raise ServerError(f"{source} holds a tool without a name: {printable(json.dumps(spec), 80)}.")
+            raise ServerError(f"{source} holds a tool without a name: {shown(json.dumps(spec), 80)}.")
         if not isinstance(spec.get("description"), str | None):
-            raise ServerError(f"{source}: the description of the tool {printable(spec['name'])} is not text.")
+            raise ServerError(f"{source}: the description of the tool {shown(spec['name'], 200)} is not text.")
         if not isinstance(spec.get("input_schema"), dict | bool | None):
-            raise ServerError(f"{source}: the input_schema of the tool {printable(spec['name'])} is not a JSON Schema.")
+            raise ServerError(
+                f"{source}: the input_schema of the tool {shown(spec['name'], 200)} is not a JSON Schema."
+            )
     return list({canonical(spec): spec for spec in reversed(tools)}.values())[::-1]
 
 

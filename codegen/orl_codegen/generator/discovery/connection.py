@@ -69,7 +69,7 @@ class Server:
             answer = await self.client.send(method, path, body, within=self.timeout)
         except Failure as failure:
             raise self.error(failure, path) from None
-        return answers.parse(answer, self.source(path.rpartition("/")[2]))
+        return answers.parse(answer, self.source(path.rpartition("/")[2]), self.endpoint.safe)
 
     def error(self, failure: Failure, path: str) -> ServerError:
         """What a failure means for whoever runs the command."""

@@ -57,7 +57,8 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
     """
     async with served(target, options) as (target, url), connected(target, url, options, progress.say) as server:
         server, (tools, splits, *count) = await _asked(server, options, progress)
-        shared = ToolsAnswer(_received(tools), server.source("tools"))
+        shared = ToolsAnswer(_received(tools), server.source("tools"), server.endpoint.safe)
+        _ = shared.specs  # what is refused is refused before a task is opened
         known_splits = answers.splits(_received(splits), server.source("splits"))
         _check_split(server, known_splits, options.split)
         indices = _indices(server, _received(*count), options) if count else ()
@@ -123,14 +124,15 @@ def _variant(server: Server, listed: Any, wanted: str | None, progress: Progress
     listed = _received(listed)
     if not isinstance(listed, list) or not listed or not all(isinstance(name, str) for name in listed):
         raise ServerError(f"{server.source('list_environments')} lists no environments. Is this an ORS server?")
-    shown = ", ".join(printable(name, 60) for name in listed[:LISTED])
+    safe = server.endpoint.safe
+    shown = ", ".join(safe(name, 60) for name in listed[:LISTED])
     found: list[str] = [name for name in listed if name.lower() == (wanted or listed[0]).lower()]
     if not found:
         raise ServerError(f"The server has no variant {printable(wanted)}. It has: {shown}. Choose one with --variant.")
     if not _is_spellable(found[0]):
-        raise ServerError(f"The server's environment {printable(found[0])} has a name that no path can spell.")
+        raise ServerError(f"The server's environment {safe(found[0])} has a name that no path can spell.")
     if wanted is None and len(listed) > 1:
-        progress.say(f"The server has several environments ({shown}); took {found[0]}, its first. See --variant.")
+        progress.say(f"The server has several environments ({shown}); took {safe(found[0])}, its first. See --variant.")
     return found[0]
 
 
@@ -142,7 +144,7 @@ def _is_spellable(name: str) -> bool:
 def _check_split(server: Server, splits: list[dict[str, Any]], wanted: str) -> None:
     names = [split["name"] for split in splits]
     if wanted not in names:
-        shown = ", ".join(printable(name, 60) for name in names[:LISTED])
+        shown = ", ".join(server.endpoint.safe(name, 60) for name in names[:LISTED])
         raise ServerError(f"{server.shown} has no split {printable(wanted)}. It has: {shown}. Choose one with --split.")
 
 
@@ -227,7 +229,7 @@ def _refuse_nothing(server: Server, snapshot: Snapshot) -> None:
 def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:
     """A snapshot is committed: what the server was told in confidence must not come back in it."""
     recorded = (snapshot.variant, snapshot.splits, snapshot.tools, snapshot.task_tools, snapshot.terminal_tool)
-    if any(server.endpoint.redacted(text) != text for text in _scalars(recorded)):
+    if server.endpoint.mask.is_in(list(_scalars(recorded))):
         raise ServerError(
             f"{server.shown} puts the value of a secret or a key into what it says about its tools, and a "
             "snapshot is made to be committed. Fix the environment."
@@ -235,7 +237,7 @@ def _refuse_secrets(server: Server, snapshot: Snapshot) -> None:
 
 
 def _scalars(value: Any) -> Iterator[str]:
-    """Every scalar in a value, keys included, as the text that it is; JSON would escape what it is searched for."""
+    """Every scalar in a value, keys included, as the text that it is: numbers may be secrets, too."""
     if isinstance(value, TaskTool):
         yield from _scalars(value.spec)
     elif isinstance(value, Mapping):

@@ -46,7 +46,7 @@ async def probe(
     """
     found: dict[int, ToolsAnswer] = {}
     failures: dict[int, ServerError] = {}
-    waiting, seen = iter(indices), Answers(server.source("task_tools"))
+    waiting, seen = iter(indices), Answers(server.source("task_tools"), server.endpoint.safe)
 
     async def one_after_the_other() -> None:
         for index in waiting:
@@ -87,7 +87,7 @@ async def _ask(server: Server, index: int, options: Options, seen: Answers) -> T
     except Failure as failure:
         todo = _OTHERWISE if _about_the_task(failure) else server.advice(failure)
         raise ServerError(_unprobed(index, options, str(failure), todo)) from None
-    _ = answer.specs  # raises here, in the order of the tasks, and not where all of them are put together
+    seen.keep(answer)  # raises here, in the order of the tasks, and not where all of them are put together
     return answer
 
 

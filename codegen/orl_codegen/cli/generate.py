@@ -71,7 +71,6 @@ def _generate(
     written: Written,
 ) -> int:
     from orl_codegen.generator import pipeline
-    from orl_codegen.generator.output import writing
     from orl_codegen.generator.output.folder import recorded_targets
 
     folder, stopwatch = selection.folder, Stopwatch()

@@ -11,7 +11,7 @@ import socketserver
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, get_args
 
@@ -194,12 +194,14 @@ class Made(RolloutAdapter):
         return self._call("go", {"way": way})
 
 
-def trials(seed: int, count: int) -> Iterator[Trial]:
+def trials(
+    seed: int, count: int, payloads: Collection[str] = PAYLOADS.keys(), ways: Collection[str] = WAYS.keys()
+) -> Iterator[Trial]:
     """Answers with hostile texts; each way of each route occurs, as often as `count` allows."""
     chance = random.Random(f"{seed} answered")
-    texts = [*PAYLOADS] * (count // len(PAYLOADS) + 1)
+    texts = [*payloads] * (count // len(payloads) + 1)
     chance.shuffle(texts)
-    kinds = [(route, way, *asked) for way in WAYS for *asked, routes in _ASKED for route in routes]
+    kinds = [(route, way, *asked) for way in ways for *asked, routes in _ASKED for route in routes]
     chance.shuffle(kinds)
     with answering_server() as server, folder(), _quick():
         for number in range(count):

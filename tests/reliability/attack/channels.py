@@ -61,7 +61,7 @@ def _readers() -> Figure:
 def _without_escapes(seed: int) -> Figure:
     """Whether the trials see anything: without the escapes, every channel that shows a text has faults."""
     with _as_before():
-        trials = [*written.trials(seed, 1, 0), *answered.trials(seed, CONTROLLED)]
+        trials = [*written.trials(seed, 1, 0), *answered.trials(seed, CONTROLLED, written.ALWAYS[:1], ["a detail"])]
     shown = {trial.channel for trial in trials if SHOWN.search(trial.channel)}
     harmed = {trial.channel for trial in trials if trial.faults}
     missed = sorted(shown - harmed)

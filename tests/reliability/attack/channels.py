@@ -17,7 +17,7 @@ from tests.reliability.attack.written import Trial
 from tests.reliability.figures import Figure
 from tests.support.cli import orl_codegen
 
-ANSWERS = 1200
+ANSWERS = 800
 SERVED = 40
 CONTROLLED = 30
 

@@ -119,6 +119,9 @@ WAYS: Mapping[str, Callable[[str, str], Answer]] = {
     "a refusal that quotes": lambda text, _: _called(
         ok=False, error=f"Tool input validation error: {[{'loc': (text,), 'msg': text}]!r}", reason="input_validation"
     ),
+    "a refusal in odd Python": lambda text, _: _called(
+        ok=False, error=f"Tool input validation error: [{{'loc': ('\\\x1b',), 'msg': '{text}'}}]"
+    ),
     "an odd output": lambda text, _: _called(ok=True, output=text),
     "odd fields": lambda text, _: _called(
         ok=True,
@@ -287,6 +290,7 @@ def _listening() -> Iterator[list[str]]:
     root.handlers = [handler]
     try:
         with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             yield said
         said += [str(warning.message) for warning in warned]
     finally:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from orl_codegen.endings import interrupt_on_sigterm
-from orl_codegen.errors import OrlCodegenError, printable, printable_lines
+from orl_codegen.errors import OrlCodegenError, printable
 from orl_codegen.version import __version__
 
 COMMANDS = {
@@ -91,6 +91,8 @@ def _status(args: Sequence[str] | None) -> int:
         sys.stdout = None
     except Exception:
         import traceback
+
+        from orl_codegen.errors import printable_lines
 
         click.echo(printable_lines(traceback.format_exc()), err=True, nl=False)
         click.echo("orl-codegen: this is a bug in orl-codegen. Please report it with the lines above.", err=True)

@@ -34,20 +34,24 @@ ENDINGS = (
 
 
 def channels(seed: int, share: float) -> Iterator[Figure]:
-    """The figures, each of which must be free of faults, behind two that must not."""
+    """Two controls, in which there have to be faults, and then the figures, in which there must be none."""
     yield _readers()
     yield _without_escapes(seed)
-    yield _figure("texts on the command line and in files", seed, [*written.trials(seed, 0, share)])
-    yield _figure("hostile answers", seed, [*answered.trials(seed, max(CONTROLLED, round(ANSWERS * share)))])
-    yield _figure("last words of environments", seed, [*_served(max(2, round(SERVED * share)))])
+    yield _written([*written.trials(seed, 0, share)], seed)
+    answers = [*answered.trials(seed, max(CONTROLLED, round(ANSWERS * share)))]
+    yield _figure(f"{len(answers)} hostile answers in generation and in training", answers, seed)
+    ended = [*_served(max(2, round(SERVED * share)))]
+    yield _figure(f"{len(ended)} environments with hostile last words", ended, seed)
 
 
-def _figure(what: str, seed: int, trials: Sequence[Trial]) -> Figure:
+def _written(trials: Sequence[Trial], seed: int) -> Figure:
+    texts, names = max(trial.texts for trial in trials), {trial.channel for trial in trials if trial.texts}
+    return _figure(f"{texts} hostile texts on {len(names)} channels of the command line and its files", trials, seed)
+
+
+def _figure(what: str, trials: Sequence[Trial], seed: int) -> Figure:
     faults = [f"{trial.channel}: {fault} (attack --seed {seed})" for trial in trials for fault in trial.faults]
-    texts = sum(trial.texts for trial in trials)
-    names = len({trial.channel for trial in trials})
-    found = f"{len(faults)} commands, controls or breaks"
-    return Figure(f"{texts:,} {what}, {names} channels", found, not faults, tuple(faults))
+    return Figure(what, f"{len(faults)} commands, controls or breaks", not faults, tuple(faults))
 
 
 def _readers() -> Figure:

@@ -173,7 +173,7 @@ class _Round:
 
     def _run(self, *words: str, judge: Judge = judges.log) -> Iterator[Trial]:
         outcome = orl_codegen(*words)
-        command = " ".join(word for word in words if not word.startswith(("http", "out/", "harmless")))
+        command = " ".join(word for word in words if not word.startswith("http"))
         yield self._judged(f"{command}: standard output", judge, outcome.out)
         yield self._judged(f"{command}: standard error", judges.log, outcome.err)
         expected = outcome.status < 2 if words[0] == "generate" else outcome.status == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ ENDINGS = (
 
 def channels(seed: int, share: float) -> Iterator[Figure]:
     """Two controls, in which there have to be faults, and then the figures, in which there must be none."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it logs how many tasks it cancels at its end: none
     yield _readers()
     yield _without_escapes(seed)
     yield _written([*written.trials(seed, 0, share)], seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import pickle
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -20,7 +21,9 @@ from orl_codegen import OpenRewardSpec
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
 from orl_codegen.errors import RolloutError, SessionError, ToolError
 from orl_codegen.ors.failures import without_traceback
+from orl_codegen.ors.outputs import CallRefused
 from orl_codegen.runtime import UNSET, Environment, RolloutAdapter, TerminalTool, ToolResult, tool
+from orl_codegen.runtime.refusals import explained
 from orl_codegen.trl import GRPOTrainer
 from orl_codegen.trl.rewards import last_reward
 from tests.environments.answers import Answer, Quiz
@@ -148,6 +151,15 @@ def test_what_a_model_makes_up_is_bounded_and_escaped() -> None:
         Mail().send(**{f"\x1b[31m{number}": "x" for number in range(500)}, **{"y" * 5000: 1})
     assert "\x1b" not in str(told.value) and len(str(told.value)) < 2200
     assert str(told.value).endswith("Required: from_. Optional: file_path, file_path_2.")
+
+
+def test_odd_python_in_a_refusal_warns_of_nothing() -> None:
+    """Python warns of escapes that it does not know, and quotes them: a server could put its own onto the terminal."""
+    refusal = CallRefused("Tool input validation error: [{'loc': ('\\\x1b',), 'msg': 'no'}]", "input_validation")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert "Tool input validation error" in explained(Mail, "send", refusal)
+    assert not warned
 
 
 def test_a_tool_is_still_what_trl_and_transformers_expect() -> None:

@@ -39,7 +39,7 @@ FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 def controls_in(text: str) -> set[str]:
     """The characters that a terminal, an editor or a pager may obey, or hide; line ends are none of them."""
-    return {character for character in text if _is_control(character)}
+    return {character for character in set(text) if _is_control(character)}
 
 
 def _is_control(character: str) -> bool:

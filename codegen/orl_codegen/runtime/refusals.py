@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from orl_codegen.ors.outputs import CallRefused, NotOffered
 from orl_codegen.runtime.vocabulary import bound_tools
 
 LONGEST = 2000  # characters; a validation error quotes the whole input
+
+_ESCAPE = re.compile(r"\\[\\'\"nrtxuU]")  # those of `repr`
 
 
 def explained(adapter: type[Any], name: str, refusal: CallRefused) -> str:
@@ -40,6 +43,8 @@ def _problems(text: str, names: Mapping[str, str]) -> Iterator[str]:
 
 
 def _literal(source: str) -> list[Any]:
+    if "\\" in _ESCAPE.sub("", source):
+        return []  # Python did not write it, and reading it would print a warning that quotes the server
     try:
         value = ast.literal_eval(source)
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -11,7 +11,7 @@ import socketserver
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, get_args
 
@@ -119,6 +119,9 @@ WAYS: Mapping[str, Callable[[str, str], Answer]] = {
     "a refusal that quotes": lambda text, _: _called(
         ok=False, error=f"Tool input validation error: {[{'loc': (text,), 'msg': text}]!r}", reason="input_validation"
     ),
+    "a refusal in odd Python": lambda text, _: _called(
+        ok=False, error=f"Tool input validation error: [{{'loc': ('\\\x1b',), 'msg': '{text}'}}]"
+    ),
     "an odd output": lambda text, _: _called(ok=True, output=text),
     "odd fields": lambda text, _: _called(
         ok=True,
@@ -194,12 +197,14 @@ class Made(RolloutAdapter):
         return self._call("go", {"way": way})
 
 
-def trials(seed: int, count: int) -> Iterator[Trial]:
+def trials(
+    seed: int, count: int, payloads: Collection[str] = PAYLOADS.keys(), ways: Collection[str] = WAYS.keys()
+) -> Iterator[Trial]:
     """Answers with hostile texts; each way of each route occurs, as often as `count` allows."""
     chance = random.Random(f"{seed} answered")
-    texts = [*PAYLOADS] * (count // len(PAYLOADS) + 1)
+    texts = [*payloads] * (count // len(payloads) + 1)
     chance.shuffle(texts)
-    kinds = [(route, way, *asked) for way in WAYS for *asked, routes in _ASKED for route in routes]
+    kinds = [(route, way, *asked) for way in ways for *asked, routes in _ASKED for route in routes]
     chance.shuffle(kinds)
     with answering_server() as server, folder(), _quick():
         for number in range(count):
@@ -285,6 +290,7 @@ def _listening() -> Iterator[list[str]]:
     root.handlers = [handler]
     try:
         with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
             yield said
         said += [str(warning.message) for warning in warned]
     finally:

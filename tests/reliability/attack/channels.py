@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.reliability.attack.written import Trial
 from tests.reliability.figures import Figure
 from tests.support.cli import orl_codegen
 
-ANSWERS = 1200
+ANSWERS = 800
 SERVED = 40
 CONTROLLED = 30
 
@@ -34,20 +35,25 @@ ENDINGS = (
 
 
 def channels(seed: int, share: float) -> Iterator[Figure]:
-    """The figures, each of which must be free of faults, behind two that must not."""
+    """Two controls, in which there have to be faults, and then the figures, in which there must be none."""
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it logs how many tasks it cancels at its end: none
     yield _readers()
     yield _without_escapes(seed)
-    yield _figure("texts on the command line and in files", seed, [*written.trials(seed, 0, share)])
-    yield _figure("hostile answers", seed, [*answered.trials(seed, max(CONTROLLED, round(ANSWERS * share)))])
-    yield _figure("last words of environments", seed, [*_served(max(2, round(SERVED * share)))])
+    yield _written([*written.trials(seed, 0, share)], seed)
+    answers = [*answered.trials(seed, max(CONTROLLED, round(ANSWERS * share)))]
+    yield _figure(f"{len(answers)} hostile answers in generation and in training", answers, seed)
+    ended = [*_served(max(2, round(SERVED * share)))]
+    yield _figure(f"{len(ended)} environments with hostile last words", ended, seed)
 
 
-def _figure(what: str, seed: int, trials: Sequence[Trial]) -> Figure:
+def _written(trials: Sequence[Trial], seed: int) -> Figure:
+    texts, names = max(trial.texts for trial in trials), {trial.channel for trial in trials if trial.texts}
+    return _figure(f"{texts} hostile texts on {len(names)} channels of the command line and its files", trials, seed)
+
+
+def _figure(what: str, trials: Sequence[Trial], seed: int) -> Figure:
     faults = [f"{trial.channel}: {fault} (attack --seed {seed})" for trial in trials for fault in trial.faults]
-    texts = sum(trial.texts for trial in trials)
-    names = len({trial.channel for trial in trials})
-    found = f"{len(faults)} commands, controls or breaks"
-    return Figure(f"{texts:,} {what}, {names} channels", found, not faults, tuple(faults))
+    return Figure(what, f"{len(faults)} commands, controls or breaks", not faults, tuple(faults))
 
 
 def _readers() -> Figure:
@@ -61,7 +67,7 @@ def _readers() -> Figure:
 def _without_escapes(seed: int) -> Figure:
     """Whether the trials see anything: without the escapes, every channel that shows a text has faults."""
     with _as_before():
-        trials = [*written.trials(seed, 1, 0), *answered.trials(seed, CONTROLLED)]
+        trials = [*written.trials(seed, 1, 0), *answered.trials(seed, CONTROLLED, written.ALWAYS[:1], ["a detail"])]
     shown = {trial.channel for trial in trials if SHOWN.search(trial.channel)}
     harmed = {trial.channel for trial in trials if trial.faults}
     missed = sorted(shown - harmed)

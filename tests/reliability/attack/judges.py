@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -96,11 +97,14 @@ def snapshot(text: str) -> Iterator[str]:
 def module(text: str) -> Iterator[str]:
     """The same, and Python, which must find what the templates write and nothing else."""
     yield from (f"a control: {character!r}" for character in sorted(controls_in(text)))
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        yield f"not Python: {error}"
-        return
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError) as error:
+            yield f"not Python: {error}"
+            return
+    yield from (f"a warning: {warning.message}" for warning in warned)
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = {"tool", "Environment", "TerminalTool", "TypedDict", "self._call"}
     yield from (f"a call: {name}" for name in calls - names)

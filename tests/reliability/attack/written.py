@@ -119,6 +119,10 @@ def folder() -> Iterator[None]:
             os.chdir(before)
 
 
+ALWAYS = ("bracket", "line ends", "rich")
+"""One payload of each kind, which every round has."""
+
+
 def trials(seed: int, number: int, share: float) -> Iterator[Trial]:
     """What every command prints and writes while the harmless tools of a server turn hostile.
 
@@ -128,9 +132,9 @@ def trials(seed: int, number: int, share: float) -> Iterator[Trial]:
         share: How many of the payloads to try.
     """
     chance = random.Random(f"{seed} written {number}")
-    kept = chance.sample([*PAYLOADS][1:], max(3, round((len(PAYLOADS) - 1) * min(1.0, share))))
-    texts = {name: disguised(PAYLOADS[name], chance) for name in [next(iter(PAYLOADS)), *kept]}
-    other = texts[chance.choice(kept)]
+    more = chance.sample([*PAYLOADS], round(len(PAYLOADS) * min(1.0, share)))
+    texts = {name: disguised(PAYLOADS[name], chance) for name in dict.fromkeys([*ALWAYS, *more])}
+    other = texts[chance.choice([*texts])]
     with folder():
         yield from _Round(texts, other).trials()
 
@@ -169,7 +173,7 @@ class _Round:
 
     def _run(self, *words: str, judge: Judge = judges.log) -> Iterator[Trial]:
         outcome = orl_codegen(*words)
-        command = " ".join(word for word in words if not word.startswith(("http", "out/", "harmless")))
+        command = " ".join(word for word in words if not word.startswith("http"))
         yield self._judged(f"{command}: standard output", judge, outcome.out)
         yield self._judged(f"{command}: standard error", judges.log, outcome.err)
         expected = outcome.status < 2 if words[0] == "generate" else outcome.status == 1

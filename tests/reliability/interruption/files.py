@@ -103,13 +103,13 @@ def _kills(pool: ProcessPoolExecutor, kinds: dict[str, Project], seed: int, shar
 
 
 def _trials(pool: ProcessPoolExecutor, kinds: dict[str, Project], kind: str, seed: int, count: int) -> Iterator[Trial]:
-    """Three of four are killed from just before the first write to the end, the others anywhere."""
+    """Three of four are killed while they write, the others anywhere."""
     project, scratch = kinds[kind.partition(",")[0]], kind.endswith("from scratch")
     measured = pool.submit(_counted, project, scratch).result()
     for number in range(count):
         chosen = random.Random(f"{seed} {kind} {number}")
-        first = max(1, measured.writing - 10) if chosen.random() < 0.75 else 1
-        yield Trial(f"{kind} {number} of --seed {seed}", project, scratch, chosen.randint(first, measured.calls))
+        span = (measured.first - 5, measured.last + 5) if chosen.random() < 0.75 else (1, measured.calls)
+        yield Trial(f"{kind} {number} of --seed {seed}", project, scratch, max(1, chosen.randint(*span)))
 
 
 def _counted(project: Project, scratch: bool) -> runs.Run:

@@ -220,6 +220,13 @@ def pairs() -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     yield results[0], results[1]
 
 
+def test_a_power_failure_may_part_a_pair_the_other_way(pairs: tuple[dict[str, str], dict[str, str]]) -> None:
+    """An old snapshot and a new module: check says that the two do not belong together, too."""
+    (OUT / "made.json").write_text(pairs[0]["made.json"])
+    checked = orl_codegen("check", "--offline", "-o", "out", "--no-type-check")
+    assert checked.status == 1 and "module-stale" in checked.out
+
+
 def test_a_pair_that_was_parted_is_found_and_repaired(pairs: tuple[dict[str, str], dict[str, str]]) -> None:
     """Killed between two files, a run leaves a new snapshot and an old module: check says so, the next run mends it."""
     (OUT / "made.py").write_text(pairs[0]["made.py"])

@@ -31,7 +31,7 @@ from tests.reliability.interruption.projects import (
 from tests.reliability.interruption.writers import hammered, round_of_writers
 
 KILLS = {"offline": 120, "pruned": 50, "asked": 70, "new": 50, "offline, from scratch": 10}
-FULL_DISKS, SMALL_DISKS, ROUNDS, HAMMERED = 60, 40, 150, 20
+FULL_DISKS, SMALL_DISKS, ROUNDS, HAMMERED = 60, 40, 150, 300
 CONTROLS = 40
 
 NO_ROOM = re.compile(r"orl-codegen: There is no room for \S+ in \S+ \((File too large|No space left on device)\)\. ")
@@ -103,13 +103,13 @@ def _kills(pool: ProcessPoolExecutor, kinds: dict[str, Project], seed: int, shar
 
 
 def _trials(pool: ProcessPoolExecutor, kinds: dict[str, Project], kind: str, seed: int, count: int) -> Iterator[Trial]:
-    """Three of four are killed from just before the first write to the end, the others anywhere."""
+    """Three of four are killed while they write, the others anywhere."""
     project, scratch = kinds[kind.partition(",")[0]], kind.endswith("from scratch")
     measured = pool.submit(_counted, project, scratch).result()
     for number in range(count):
         chosen = random.Random(f"{seed} {kind} {number}")
-        first = max(1, measured.writing - 10) if chosen.random() < 0.75 else 1
-        yield Trial(f"{kind} {number} of --seed {seed}", project, scratch, chosen.randint(first, measured.calls))
+        span = (measured.first - 5, measured.last + 5) if chosen.random() < 0.75 else (1, measured.calls)
+        yield Trial(f"{kind} {number} of --seed {seed}", project, scratch, max(1, chosen.randint(*span)))
 
 
 def _counted(project: Project, scratch: bool) -> runs.Run:
@@ -231,7 +231,7 @@ def _hammered(pool: ProcessPoolExecutor, home: Path, pairs: list[Texts], seed: i
     count = _some(HAMMERED, share)
     ended = pool.map(hammered, [home] * count, [pairs] * count, [seed] * count, range(count))
     faults = tuple(fault for found in ended for fault in found)
-    what = f"{count} times four writers at once, each 50 times in a row, and a reader of pairs"
+    what = f"{count} times four writers at the same moment, every tenth time 25 times in a row, and a reader of pairs"
     return _figure(what, "every pair that was read or left is of one writer", faults)
 
 

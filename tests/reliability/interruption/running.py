@@ -34,13 +34,15 @@ class Run:
         status: Its exit status; negative: the signal that ended it.
         errors: What it wrote to standard error.
         calls: How many system calls, or audited events, it made.
-        writing: The first of them with which it found the hidden folder in the output folder; 0 if none did.
+        first: The first of them at which the watched path was there; 0 if none.
+        last: The last of them.
     """
 
     status: int
     errors: str
     calls: int = 0
-    writing: int = 0
+    first: int = 0
+    last: int = 0
 
 
 def run(subject: Callable[[], object], kill_at: int = 0, watched: Path | None = None) -> Run:
@@ -49,12 +51,12 @@ def run(subject: Callable[[], object], kill_at: int = 0, watched: Path | None = 
     Args:
         subject: What to run.
         kill_at: The number of the call.
-        watched: A path whose appearance is `Run.writing`.
+        watched: A path that is there during a part of the run: `Run.first` and `Run.last`.
     """
     counted = _traced if can_trace() else _audited
     with _errors() as (errors, written):
-        status, calls, writing = counted(subject, errors, kill_at, watched)
-        return Run(status, written(), calls, writing)
+        status, calls = counted(subject, errors, kill_at, watched)
+        return Run(status, written(), calls.number, calls.first, calls.last)
 
 
 def run_together(subjects: Sequence[Callable[[], object]]) -> list[Run]:
@@ -141,7 +143,7 @@ def can_trace() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        return _traced(lambda: None, 2, 0, None)[1] > 0
+        return _traced(lambda: None, 2, 0, None)[1].number > 0
     except OSError:
         return False
 
@@ -184,8 +186,23 @@ def _become(subject: Callable[[], object], errors: int) -> NoReturn:
         os._exit(status)
 
 
-def _traced(subject: Callable[[], object], errors: int, kill_at: int, watched: Path | None) -> tuple[int, int, int]:
-    """Status, number of system calls, and that of the first one at which `watched` was there."""
+class _Calls:
+    """Counts calls."""
+
+    def __init__(self, watched: Path | None) -> None:
+        self.number = self.first = self.last = 0
+        self._watched = watched
+
+    def count(self) -> int:
+        """One more; its number."""
+        self.number += 1
+        if self._watched is not None and os.path.lexists(self._watched):
+            self.first, self.last = self.first or self.number, self.number
+        return self.number
+
+
+def _traced(subject: Callable[[], object], errors: int, kill_at: int, watched: Path | None) -> tuple[int, _Calls]:
+    """The status, and the system calls."""
 
     def traced() -> object:
         _ptrace(TRACE_ME, 0)
@@ -193,50 +210,41 @@ def _traced(subject: Callable[[], object], errors: int, kill_at: int, watched: P
         return subject()
 
     child = _fork(traced, errors)
-    calls = writing = 0
+    calls = _Calls(watched)
     _, status = os.waitpid(child, 0)
     if not os.WIFSTOPPED(status):
-        return os.waitstatus_to_exitcode(status), 0, 0
+        return os.waitstatus_to_exitcode(status), calls
     _ptrace(SET_OPTIONS, child, TRACE_SYSCALLS_APART | END_WITH_TRACER)
     inject = 0
     while True:
         _ptrace(SYSCALL, child, inject)
         _, status = os.waitpid(child, 0)
         if not os.WIFSTOPPED(status):
-            return os.waitstatus_to_exitcode(status), calls, writing
+            return os.waitstatus_to_exitcode(status), calls
         stopped = os.WSTOPSIG(status)
         inject = 0 if stopped in (AT_SYSCALL, signal.SIGTRAP) else stopped
-        if stopped == AT_SYSCALL:
-            calls += 1
-            if not writing and watched is not None and os.path.lexists(watched):
-                writing = calls
-            if calls == kill_at:
-                os.kill(child, signal.SIGKILL)
-                return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), calls, writing
+        if stopped == AT_SYSCALL and calls.count() == kill_at:
+            os.kill(child, signal.SIGKILL)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), calls
 
 
-def _audited(subject: Callable[[], object], errors: int, kill_at: int, watched: Path | None) -> tuple[int, int, int]:
+def _audited(subject: Callable[[], object], errors: int, kill_at: int, watched: Path | None) -> tuple[int, _Calls]:
     """The same, with the events that Python audits in place of system calls; a new Python is not followed."""
+    calls = _Calls(watched)
     with tempfile.TemporaryFile() as counts:
 
-        def audited() -> object:
-            calls = writing = 0
-
-            def hook(event: str, _: object) -> None:
-                nonlocal calls, writing
-                if not event.startswith("os.") and event not in FILE_EVENTS:
-                    return
-                calls += 1
-                if not writing and watched is not None and os.path.lexists(watched):
-                    writing = calls
-                os.pwrite(counts.fileno(), f"{calls} {writing}".encode(), 0)
-                if calls == kill_at:
+        def hook(event: str, _: object) -> None:
+            if event.startswith("os.") or event in FILE_EVENTS:
+                number = calls.count()
+                os.pwrite(counts.fileno(), f"{number} {calls.first} {calls.last}".encode(), 0)
+                if number == kill_at:
                     os.kill(os.getpid(), signal.SIGKILL)
 
+        def audited() -> object:
             sys.addaudithook(hook)
             return subject()
 
         status = os.waitstatus_to_exitcode(os.waitpid(_fork(audited, errors), 0)[1])
         counts.seek(0)
-        calls, writing = map(int, (counts.read() or b"0 0").split())
-        return status, calls, writing
+        calls.number, calls.first, calls.last = map(int, (counts.read() or b"0 0 0").split())
+        return status, calls

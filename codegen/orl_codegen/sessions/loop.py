@@ -12,7 +12,7 @@ import contextlib
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -88,13 +88,9 @@ class EventLoop:
             raise SessionError("No session can be opened any more: the process is ending.")
         return self._pool
 
-    async def close_all(self, for_good: bool) -> Counter[str]:
+    async def close_all(self, for_good: bool) -> None:
         """Close everything that is open, within `limits.EXIT_WITHIN` seconds, while nothing else opens; for good: the
-        connections, too.
-
-        Returns:
-            How many sessions of each environment could not be closed.
-        """
+        connections, too."""
         self._closing += 1
         closing = [asyncio.ensure_future(one.close()) for one in self.opened]
         if closing:
@@ -103,7 +99,6 @@ class EventLoop:
             await self._pool.close()
         else:
             self._closing -= 1
-        return Counter(one.shown for one in self.opened)
 
 
 class _Workers(ThreadPoolExecutor):
@@ -188,13 +183,14 @@ def close_sessions(for_good: bool = False) -> None:
     _process.closing_on = threading.get_ident()
     try:
         with contextlib.suppress(TimeoutError), uninterrupted():
-            _warn_of(loop.submit(loop.close_all(for_good)).result(limits.EXIT_WITHIN + 0.5))
+            loop.submit(loop.close_all(for_good)).result(limits.EXIT_WITHIN + 0.5)
+        _warn_of(list(loop.opened))
     finally:
         _process.closing_on = None
 
 
-def _warn_of(left: Counter[str]) -> None:
-    for shown, count in left.items():
+def _warn_of(left: Sequence[Closable]) -> None:
+    for shown, count in Counter(one.shown for one in left).items():
         logger.warning(
             "Sessions of %s may still be open on the server: %d could not be deleted within %g seconds. The server "
             "gives them up when it has heard no ping of them for a while.",

@@ -58,12 +58,7 @@ class EventLoop:
         self._closing = 0  # how many are closing everything; who does it for good never ends
         with unforked():
             import_for_requests()  # here, and not on the thread: no fork falls into the middle of it
-        threading.Thread(target=self._run, name="orl-codegen", daemon=True).start()
-
-    def _run(self) -> None:
-        # A method: the frame of a thread that a fork has cut off keeps what it refers to for good. In the child, the
-        # end of Python would otherwise collect the connections, and take those of the parent out of its selector.
-        self._loop.run_forever()
+        threading.Thread(target=self._loop.run_forever, name="orl-codegen", daemon=True).start()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the loop's thread."""

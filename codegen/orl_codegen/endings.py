@@ -50,6 +50,9 @@ class Interrupts:
         for number in (signal.SIGINT, *TERMINATING):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
+        # Where Ctrl-C left code that Python compiles from text, as it does to define a dataclass, `python -m` would end
+        # with the status of SIGINT, whoever caught it since. The next such code makes it forget.
+        exec("")
 
 
 @contextmanager

@@ -189,3 +189,19 @@ def test_a_session_whose_deletion_fails_once_is_not_named() -> None:
         outcome = orl_codegen(server.url, "-o", "out", "--no-type-check")
         assert (outcome.status, outcome.err) == (0, "")
         assert server.paths().count("POST /delete") == 2
+
+
+def test_ctrl_c_in_the_middle_of_an_import(tmp_path: Path) -> None:
+    """Python remembers one that leaves code compiled from text, and `python -m` would end with its status."""
+    Path("main.py").write_text(
+        "import sys\n"
+        "from orl_codegen.endings import Interrupts\n"
+        "interrupts = Interrupts()\n"
+        "interrupts.arrange()\n"
+        "try:\n"
+        "    exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "except KeyboardInterrupt:\n"
+        "    interrupts.finish()\n"
+        "    sys.exit(128 + interrupts.number)\n"
+    )
+    assert subprocess.run([sys.executable, "-m", "main"], timeout=20).returncode == 128 + signal.SIGTERM

@@ -239,7 +239,7 @@ def test_a_handler_that_goes_on_finds_that_sessions_open_again(server: RunningSe
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_second_signal_does_not_cut_off_the_closing(first: int) -> None:
     """It takes effect behind it: here SIGINT, which is a KeyboardInterrupt that would leave the wait for the server."""
-    with running(LingeringEcho, latency=0.3) as slow:
+    with running(LingeringEcho, latency=0.5) as slow:
         program = Program("adapters = opened(2)\nready()\ntime.sleep(60)", slow.url)
         program.signal(first)
         time.sleep(0.1)

@@ -34,7 +34,7 @@ def forked(child, end):
         status = 1
     end(status)
 
-def status(pid, within=8):
+def status(pid, within=15):
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -45,37 +45,45 @@ def status(pid, within=8):
     os.waitpid(pid, 0)
     return "it hangs"
 
-def thread(work, *arguments, **named):
+def thread(work, begun, *arguments, **named):
     started = threading.Thread(target=work, args=arguments, kwargs=named)
     started.start()
-    time.sleep(0.3)
+    while not begun():
+        time.sleep(0.01)
+    time.sleep(0.2)
     return started
 """
 
 MOMENTS = {
-    "a call": "adapter, = adapters = opened(1); busy = thread(adapter.wait, seconds=2)",
+    "a call": """
+        adapter, = adapters = opened(1)
+        busy = thread(adapter.wait, lambda: adapter._turns._waiting, seconds=2)
+    """,
     "calls in a queue": """
         adapter, = adapters = opened(1)
-        busy = thread(adapter.wait, seconds=2)
-        thread(adapter.wait, seconds=0)
+        busy = thread(adapter.wait, lambda: adapter._turns._waiting, seconds=2)
+        thread(adapter.wait, lambda: len(adapter._turns._waiting) == 2, seconds=0)
     """,
     "a reset": """
         spec = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="slowecho")
         adapter, = adapters = [spec.environment_factory()]
-        busy = thread(adapter.reset, task_index=0)
+        busy = thread(adapter.reset, lambda: adapter._session, task_index=0)
     """,
     "the fetch of the dataset": """
-        from tests.support.processes import ROOT
+        from orl_codegen.sessions.loop import event_loop
         spec = OpenRewardSpec(Echo, base_url=sys.argv[1], variant="slowecho", num_tasks=2, prompts="dataset")
         adapter, = adapters = opened(1)
-        busy = thread(lambda: spec.rows)
+        busy = thread(lambda: spec.rows, lambda: len(event_loop().opened) == 3)
     """,
-    "the lock of its turns": "adapter, = opened(1); thread(adapter._turns._mutex.acquire)",
-    "the lock of its prompt": "adapter, = opened(1); thread(adapter._session.opening._condition.acquire)",
+    "the lock of its turns": """
+        adapter, = opened(1)
+        thread(adapter._turns._mutex.acquire, adapter._turns._mutex.locked)
+    """,
+    "the lock of its prompt": "adapter, = opened(1); thread(adapter._session.opening._condition.acquire, lambda: True)",
     "the lock of the loop": """
         from orl_codegen.sessions.loop import _process
         adapter, = opened(1)
-        thread(_process._starting.acquire)
+        thread(_process._starting.acquire, _process._starting.locked)
     """,
 }
 """Where another thread is, or what it holds."""

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -58,12 +58,7 @@ class EventLoop:
         self._closing = 0  # how many are closing everything; who does it for good never ends
         with unforked():
             import_for_requests()  # here, and not on the thread: no fork falls into the middle of it
-        threading.Thread(target=self._run, name="orl-codegen", daemon=True).start()
-
-    def _run(self) -> None:
-        # A method: the frame of a thread that a fork has cut off keeps what it refers to for good. In the child, the
-        # end of Python would otherwise collect the connections, and take those of the parent out of its selector.
-        self._loop.run_forever()
+        threading.Thread(target=self._loop.run_forever, name="orl-codegen", daemon=True).start()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the loop's thread."""
@@ -88,13 +83,9 @@ class EventLoop:
             raise SessionError("No session can be opened any more: the process is ending.")
         return self._pool
 
-    async def close_all(self, for_good: bool) -> Counter[str]:
+    async def close_all(self, for_good: bool) -> None:
         """Close everything that is open, within `limits.EXIT_WITHIN` seconds, while nothing else opens; for good: the
-        connections, too.
-
-        Returns:
-            How many sessions of each environment could not be closed.
-        """
+        connections, too."""
         self._closing += 1
         closing = [asyncio.ensure_future(one.close()) for one in self.opened]
         if closing:
@@ -103,7 +94,6 @@ class EventLoop:
             await self._pool.close()
         else:
             self._closing -= 1
-        return Counter(one.shown for one in self.opened)
 
 
 class _Workers(ThreadPoolExecutor):
@@ -188,13 +178,14 @@ def close_sessions(for_good: bool = False) -> None:
     _process.closing_on = threading.get_ident()
     try:
         with contextlib.suppress(TimeoutError), uninterrupted():
-            _warn_of(loop.submit(loop.close_all(for_good)).result(limits.EXIT_WITHIN + 0.5))
+            loop.submit(loop.close_all(for_good)).result(limits.EXIT_WITHIN + 0.5)
+        _warn_of(list(loop.opened))
     finally:
         _process.closing_on = None
 
 
-def _warn_of(left: Counter[str]) -> None:
-    for shown, count in left.items():
+def _warn_of(left: Sequence[Closable]) -> None:
+    for shown, count in Counter(one.shown for one in left).items():
         logger.warning(
             "Sessions of %s may still be open on the server: %d could not be deleted within %g seconds. The server "
             "gives them up when it has heard no ping of them for a while.",

@@ -105,16 +105,16 @@ class Client:
         """Send the process a signal."""
         self._process.send_signal(number)
 
-    def ended(self) -> Ended:
+    def ended(self, within: float = ENDS_WITHIN) -> Ended:
         """Wait for its end, and for the server to be done with what it has asked for."""
         began = time.monotonic()
         try:
-            output, errors = self._process.communicate(timeout=ENDS_WITHIN)
+            output, errors = self._process.communicate(timeout=within)
             status, seconds = self._process.returncode, time.monotonic() - began
         except subprocess.TimeoutExpired:
             self._process.kill()
             output, errors = self._process.communicate()
-            status, seconds = None, ENDS_WITHIN
+            status, seconds = None, within
         return Ended(status, output, errors, seconds, self._sessions_left())
 
     def _sessions_left(self) -> int:

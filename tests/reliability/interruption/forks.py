@@ -69,11 +69,10 @@ print(wrong)
 
 def forks(seed: int, share: float) -> Iterator[Figure]:
     """The figure of this module."""
-    count = max(3, round(60 * share))
+    count = max(2, round(30 * share))
     with serving() as server:
         client = training(FORKING.replace("SEED", str(seed)).replace("COUNT", str(count)), server)
-        client.wait_until(lambda: False) if count > 20 else None
-        ended = client.ended()
+        ended = client.ended(within=20 + 2 * count)
     right = (ended.status, ended.output, ended.errors, ended.left) == (0, "[]\n", "", 0)
     yield Figure(
         f"{count} forks while 8 threads play",

@@ -248,10 +248,13 @@ class Client:
 
 
 async def _whole(response: aiohttp.ClientResponse, size: int) -> bytes:
-    body = await _beginning(response, size + 1)
-    if len(body) > size:
-        raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
-    return body
+    pieces, length = [], 0
+    while piece := await response.content.readany():
+        length += len(piece)
+        if length > size:  # before the pieces are put together, which would take as much memory again
+            raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def _beginning(response: aiohttp.ClientResponse, size: int) -> bytes:

@@ -82,6 +82,7 @@ ANSWERS = {
     "deep": (b"[" * 300 + b"]" * 300, "nests deeper than 200 levels"),
     "very deep": (b"[" * 100_000 + b"]" * 100_000, "nests too deeply"),
     "no list": (b'{"tools": {}}', "holds no list of tools"),
+    "no boolean": (b'{"tools": [], "supports_score_group": "false"}', "supports_score_group is neither true nor false"),
     "no name": (b'{"tools": [{"description": "x"}]}', "holds a tool without a name"),
     "number as text": (b'{"tools": [{"name": "a", "description": 7}]}', "the description of the tool a is not text"),
     "list as schema": (b'{"tools": [{"name": "a", "input_schema": []}]}', "is not a JSON Schema"),
@@ -97,6 +98,7 @@ def test_answers_that_cannot_be_kept(kind: str) -> None:
         answer = answers.parse(body, "The answer")
         answers.tool_specs(answer, "The answer")
         answers.terminal_tool(answer, "The answer")
+        answers.scores_groups(answer, "The answer")
     assert str(raised.value).startswith("The answer") and expected in str(raised.value)
 
 

@@ -28,6 +28,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between attempts are short."""
     monkeypatch.setattr(limits, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(limits, "LONGEST_BACK_OFF", 0.1)
 
 
 @contextlib.contextmanager

@@ -348,6 +348,23 @@ def test_a_hostile_pause_stops_nobody_for_long(monkeypatch: pytest.MonkeyPatch) 
     assert 1.4 < limited.came["/patient"][0] < 3.0
 
 
+def test_a_server_that_is_busy_to_the_end_is_not_a_silent_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has answered 429 all the time, so that is what the error says, wherever the time runs out."""
+
+    async def busy(send: Any, count: int) -> None:
+        await asyncio.sleep(0.05)
+        await begin(send, 429)
+        await body(send, '{"detail": "slow down"}')
+
+    monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.001)
+    with serving_application(answering_calls(busy, "/scribe/tools")) as server:
+        for _ in range(4):
+            assert (
+                failing(lambda: asked(server, asked_for("/scribe/tools", within=0.5)), Refused) == "HTTP 429: slow down"
+            )
+
+
 async def trickle(send: Any, count: int) -> None:
     """Never silent, and never done."""
     await begin(send)
@@ -465,6 +482,31 @@ def test_a_task_whose_creation_was_answered_into_the_void_is_open() -> None:
         assert server.paths().count("POST /create") == 1 and lost == 1
 
 
+@pytest.mark.parametrize("odd", [b"null", b"", b"[]", b'{"sid": "s', b"<html>"])
+def test_a_task_whose_creation_was_answered_oddly_is_open_if_it_is_there(odd: bytes) -> None:
+    """What stands in the way may answer in the server's place: then the task is not there, and the answer is told."""
+    app = app_of()
+
+    async def answering_oddly(scope: Any, receive: Any, send: Any) -> None:
+        async def instead(message: Any) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                await begin(send, 200, (b"content-type", b"application/json"))
+                await body(send, odd)
+
+        await app(scope, receive, instead if scope.get("path") == "/create" else send)
+
+    with serving_application(answering_oddly) as server:
+        assert in_session(server, write("x")).blocks[0]["text"] == "x"
+
+    async def alone(send: Any, count: int) -> None:
+        await begin(send, 200, (b"content-type", b"application/json"))
+        await body(send, odd)
+
+    with serving_application(answering_calls(alone, "/create")) as server:
+        assert "404" not in failing(lambda: in_session(server, write("x")), Malformed)
+        assert server.paths().count("POST /create") == 1
+
+
 def test_a_task_that_already_exists_is_open() -> None:
     """The same where the server is too busy for the ping that asks whether it is there."""
     app = app_of()
@@ -509,7 +551,7 @@ def test_answers_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked_for(path: str, **options: Any) -> Callable[[Client], Awaitable[Any]]:
-    return lambda client: client.send("GET", path, within=5, **options)
+    return lambda client: client.send("GET", path, **({"within": 5} | options))
 
 
 def test_connections_are_used_again() -> None:

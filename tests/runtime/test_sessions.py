@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import gc
 import json
 import threading
 import time
@@ -214,3 +215,27 @@ def test_an_interrupted_thread_gives_up_its_turn() -> None:
     last.start()
     last.join(5)
     assert order == [0.6, 0.0]
+
+
+def test_openings_that_are_given_up_leave_no_complaint_of_asyncio(caplog: pytest.LogCaptureFixture) -> None:
+    """After the first error the others are broken off; nobody waits for how they end, and nothing is logged of it."""
+    app, created = echo_server(), 0
+
+    async def refusing_one(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal created
+        if scope.get("path") == "/create":
+            created += 1
+            if created == 4:
+                await send({"type": "http.response.start", "status": 400, "headers": []})
+                await send({"type": "http.response.body", "body": b"no"})
+                return
+        if scope.get("path") == "/echo/messages":
+            await asyncio.sleep(0.5)
+        await app(scope, receive, send)
+
+    with serving_application(refusing_one) as server:
+        with pytest.raises(SessionError, match="HTTP 400"):
+            _ = spec_of(server, prompts="dataset", num_tasks=4).train_dataset
+        time.sleep(0.7)
+    gc.collect()
+    assert "never retrieved" not in caplog.text

@@ -133,16 +133,18 @@ class Client:
             raise Malformed("the server gave out no session id")
 
     async def create(self, task: JSON, within: float) -> None:
-        """Open a task under the session id. Where the answer was lost and the task is there, it is open."""
+        """Open a task under the session id. Where the answer was lost, or is odd, and the task is there, it is open."""
         self.created = True
 
         async def once() -> None:
             headers = self.endpoint.creation_headers()
             try:
                 async with self._exchange("POST", "/create", task, headers) as response:
-                    await _whole(response, limits.ANSWER_BYTES)
-            except Unreachable as failure:
-                if not failure.sent or not await self._is_there():
+                    answer = self._parsed(await _whole(response, limits.ANSWER_BYTES))
+                Part(answer, "create", self._safe).object()
+            except (Unreachable, Malformed) as failure:
+                seen = isinstance(failure, Malformed) or failure.sent
+                if not seen or not await self._is_there():
                     raise
             except Refused as refused:
                 if not (refused.status == 400 and "already exists" in refused.message):
@@ -271,10 +273,13 @@ def _ending_again(failure: Failure, made: int) -> bool:
 
 
 async def _whole(response: aiohttp.ClientResponse, size: int) -> bytes:
-    body = await _beginning(response, size + 1)
-    if len(body) > size:
-        raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
-    return body
+    pieces, length = [], 0
+    while piece := await response.content.readany():
+        length += len(piece)
+        if length > size:  # before the pieces are put together, which would take as much memory again
+            raise Malformed(f"the answer is larger than {size >> 20} MiB, which is refused")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def _beginning(response: aiohttp.ClientResponse, size: int) -> bytes:

@@ -75,7 +75,7 @@ async def retried(
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + within
-    made = 0
+    made, asked_to_wait = 0, None
     while True:
         if waits:
             await back_off.wait(deadline)
@@ -83,8 +83,11 @@ async def retried(
         try:
             return await _in_time(attempt, deadline, within)
         except Late:
+            if asked_to_wait is not None and loop.time() - began < within / 2:
+                raise asked_to_wait from None  # which is what took the time
             raise
         except Failure as failure:
+            asked_to_wait = failure if asks_to_wait(failure) else None
             made = 1 if loop.time() - began >= limits.LASTING else made + 1
             pause = _pause(failure, made)
             if isinstance(failure, Refused) and failure.status == 429:

@@ -166,6 +166,8 @@ class SessionHandle:
 
     async def _open(self) -> list[JSON]:
         self._opener = asyncio.current_task()
+        if self._opener is not None:
+            self._opener.add_done_callback(_looked_at)
         self._loop.opened.add(self)
         try:
             await self._slots.take(self._slot)
@@ -186,13 +188,13 @@ class SessionHandle:
             except Failure as failure:
                 if opening == limits.OPENINGS or not _may_pass(failure):
                     what = f"No session of {self._endpoint.shown()} could be opened: {failure}"
-                    alternative = self._alternative if tolerable(failure) else ""
+                    alternative = self._alternative if tolerable(failure) and str(failure) != CLOSED else ""
                     raise SessionError(self._told(what, failure, TRAINING) + alternative) from None
             await asyncio.sleep(limits.pause(opening))
             opening += 1
 
     def _told(self, what: str, failure: Failure, means: Means) -> str:
-        if isinstance(failure, SessionOver) and what == CLOSED:
+        if str(failure) == CLOSED:
             return what  # which says what to do
         return f"{what.rstrip('.')}. {advice(failure, self._endpoint, means)}"
 
@@ -253,6 +255,12 @@ class SessionHandle:
 
 _told: set[str] = set()
 """The environments of which a session could not be deleted."""
+
+
+def _looked_at(opener: asyncio.Task[Any]) -> None:
+    """Look at how an opening ended: who has given it up does not, and asyncio would complain."""
+    if not opener.cancelled():
+        opener.exception()
 
 
 def _may_pass(failure: Failure) -> bool:

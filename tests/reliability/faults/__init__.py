@@ -25,8 +25,8 @@ from tests.support.servers import RunningServer, running, serving_application
 
 AT_ONCE = 8  # trials of training
 OWN_PROCESSES_FROM = 0.2
-MEMORY = 400
-"""MiB that a huge answer may add at its worst: the tasks of a split may have 256, and are held as bytes and as text."""
+MEMORY = 600
+"""MiB that a huge answer may add: the tasks of a split may have 256, and are held twice while they are put together."""
 
 Judged = Callable[[Trial, Injection, RunningServer, str], list[str]]
 

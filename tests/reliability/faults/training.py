@@ -20,6 +20,7 @@ STAGES = (
     "create",
     "task_tools",
     "prompt",
+    "messages",
     "call",
     "ping",
     "score_group",
@@ -51,7 +52,12 @@ class Rollout:
         """Play it, and return what went wrong."""
         with proxied(self._proxy) as proxy:
             spec = OpenRewardSpec(
-                NotingAdapter, base_url=proxy.url, num_tasks=2, api_key=KEY, call_timeout=self._call_within()
+                NotingAdapter,
+                base_url=proxy.url,
+                num_tasks=2,
+                api_key=KEY,
+                call_timeout=self._call_within(),
+                prompts="dataset" if self._trial.stage == "messages" else "session",
             )
             self._step("dataset", lambda: self._dataset(spec))
             rollout = spec.environment_factory()
@@ -85,7 +91,8 @@ class Rollout:
             self.wrong.append(f"{self._trial}: {self._at}: {otherwise}")
 
     def _judge(self, error: str) -> None:
-        for fault in faults_of(error, self._injection.named if self._trial.stage != "ping" else r"ping|HTTP"):
+        named = self._injection.named
+        for fault in faults_of(error, f"{named}|pings in a row" if self._trial.stage == "ping" else named):
             self._expect(False, fault)
 
     def _dataset(self, spec: Any) -> None:
@@ -93,7 +100,7 @@ class Rollout:
             rows = spec.rows
         except OrlCodegenError as error:
             self._judge(str(error))
-            self._expect(self._trial.stage == "task_range", "it failed without a fault")
+            self._expect(self._trial.stage in ("task_range", "messages"), "it failed without a fault")
             return
         words = [row["word"] for row in rows]
         free_form = self._injection.name == "values of other types"  # tasks may hold anything
@@ -155,8 +162,8 @@ class Rollout:
 
     def _expect_no_session(self) -> None:
         self._at = "end"
-        if self._trial.stage in ("delete", "delete_session"):
-            return  # a server that takes no /delete gives its sessions up by itself
+        if self._trial.stage in ("delete", "delete_session") or self._injection.name == "refused":
+            return  # a server that hears of no end gives its sessions up by itself
         deadline = time.monotonic() + 5
         while (left := self._left()) and time.monotonic() < deadline:
             time.sleep(0.02)

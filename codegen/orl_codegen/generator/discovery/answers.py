@@ -22,6 +22,8 @@ from orl_codegen.schema.json_values import canonical
 
 MAX_DEPTH = 200
 
+FIX = "Fix the environment."
+
 Shown = Callable[[object, int], str]
 
 
@@ -42,10 +44,10 @@ def parse(body: bytes, source: str, shown: Shown = printable) -> Any:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise ServerError(
-            f"{source} holds text that is not Unicode (half of a surrogate pair), which is refused."
+            f"{source} holds text that is not Unicode (half of a surrogate pair), which is refused. {FIX}"
         ) from None
     except RecursionError:
-        raise ServerError(f"{source} nests too deeply, which is refused.") from None
+        raise ServerError(f"{source} nests too deeply, which is refused. {FIX}") from None
     except ValueError as error:
         start = shown(body[: limits.DETAIL_BYTES].decode("utf-8", "replace").strip(), 60)
         raise ServerError(
@@ -53,7 +55,7 @@ def parse(body: bytes, source: str, shown: Shown = printable) -> Any:
             "Is this the URL of an ORS server?"
         ) from None
     if _depth(value) > MAX_DEPTH:
-        raise ServerError(f"{source} nests deeper than {MAX_DEPTH} levels, which is refused.")
+        raise ServerError(f"{source} nests deeper than {MAX_DEPTH} levels, which is refused. {FIX}")
     return value
 
 
@@ -166,12 +168,12 @@ def tool_specs(answer: Any, source: str, shown: Shown = printable) -> list[dict[
         )
     for spec in tools:
         if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-            raise ServerError(f"{source} holds a tool without a name: {shown(json.dumps(spec), 80)}.")
+            raise ServerError(f"{source} holds a tool without a name: {shown(json.dumps(spec), 80)}. {FIX}")
         if not isinstance(spec.get("description"), str | None):
-            raise ServerError(f"{source}: the description of the tool {shown(spec['name'], 200)} is not text.")
+            raise ServerError(f"{source}: the description of the tool {shown(spec['name'], 200)} is not text. {FIX}")
         if not isinstance(spec.get("input_schema"), dict | bool | None):
             raise ServerError(
-                f"{source}: the input_schema of the tool {shown(spec['name'], 200)} is not a JSON Schema."
+                f"{source}: the input_schema of the tool {shown(spec['name'], 200)} is not a JSON Schema. {FIX}"
             )
     return list({canonical(spec): spec for spec in reversed(tools)}.values())[::-1]
 
@@ -182,10 +184,10 @@ def terminal_tool(answer: Any, source: str) -> dict[str, Any] | None:
     if spec is None:
         return None
     if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-        raise ServerError(f"{source} describes a terminal tool without a name.")
+        raise ServerError(f"{source} describes a terminal tool without a name. {FIX}")
     arg, description = spec.get("arg"), spec.get("description") or ""
     if not isinstance(arg, str | None) or not isinstance(description, str):
-        raise ServerError(f"{source}: the argument or the description of the terminal tool is not text.")
+        raise ServerError(f"{source}: the argument or the description of the terminal tool is not text. {FIX}")
     return {"name": spec["name"], "arg": arg, "description": description}
 
 
@@ -193,7 +195,7 @@ def scores_groups(answer: Any, source: str) -> bool:
     """Whether an answer that describes the tools says that the environment scores groups."""
     value = answer.get("supports_score_group") if isinstance(answer, dict) else None
     if not isinstance(value, bool | None):
-        raise ServerError(f"{source}: supports_score_group is neither true nor false. Fix the environment.")
+        raise ServerError(f"{source}: supports_score_group is neither true nor false. {FIX}")
     return value is True
 
 
@@ -203,7 +205,7 @@ def splits(answer: Any, source: str) -> list[dict[str, Any]]:
         [{"name": split} if isinstance(split, str) else split for split in answer] if isinstance(answer, list) else []
     )
     if not found or not all(isinstance(split, dict) and isinstance(split.get("name"), str) for split in found):
-        raise ServerError(f"{source} holds no list of splits.")
+        raise ServerError(f"{source} holds no list of splits. Is this the URL of an ORS server?")
     return found
 
 

@@ -130,7 +130,7 @@ def _variant(server: Server, listed: Any, wanted: str | None, progress: Progress
     if not found:
         raise ServerError(f"The server has no variant {printable(wanted)}. It has: {shown}. Choose one with --variant.")
     if not _is_spellable(found[0]):
-        raise ServerError(f"The server's environment {safe(found[0])} has a name that no path can spell.")
+        raise ServerError(f"The server's environment {safe(found[0])} has a name that no path can spell. {answers.FIX}")
     if wanted is None and len(listed) > 1:
         progress.say(f"The server has several environments ({shown}); took {safe(found[0])}, its first. See --variant.")
     return found[0]
@@ -152,7 +152,7 @@ def _indices(server: Server, answer: Any, options: Options) -> tuple[int, ...]:
     """The tasks to open, checked against how many there are."""
     count = answer.get("num_tasks") if isinstance(answer, dict) else None
     if type(count) is not int or count < 0:
-        raise ServerError(f"{server.source('num_tasks')} holds no number of tasks.")
+        raise ServerError(f"{server.source('num_tasks')} holds no number of tasks. {answers.FIX}")
     split = f"The split {printable(options.split)}"
     if count == 0:
         raise ServerError(

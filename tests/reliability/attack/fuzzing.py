@@ -129,7 +129,7 @@ def _name(draw: random.Random) -> str:
 
 
 def _value(draw: random.Random) -> Any:
-    kinds = [None, True, 0, -1, 1.5, 2**70, 1e300, -0.0, [], {}, "", [None, [True]]]
+    kinds: list[Any] = [None, True, 0, -1, 1.5, 2**70, 1e300, -0.0, [], {}, "", [None, [True]]]
     if draw.random() < 0.6:
         return _text(draw)
     return draw.choice([*kinds, [_text(draw)], {_name(draw): _text(draw)}])

@@ -6,13 +6,14 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from openreward.environments import Server
 
 from orl_codegen.errors import SchemaError, ServerError
-from orl_codegen.generator.contract import merging
+from orl_codegen.generator.contract import contract, merging
 from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.contract.merging import MAX_SPECS, MAX_TOOLS
 from orl_codegen.generator.discovery import answers
@@ -110,7 +111,10 @@ def test_tools_that_differ_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SPECS_BYTES", 1 << 20)
     task_tools = {index: [spec("own", f"{index} {'x' * 400_000}")] for index in range(3)}
     with running(environment([spec("a")], task_tools=task_tools)) as server:
-        assert "longer than 1 MiB together. Probe fewer tasks with --probe." in told(server, probe="all")
+        assert "describes tools in more than 1 MiB. Offer fewer on the server" in told(server, probe="all")
+    with running(environment([spec("own", "x" * 2_000_000)])) as server:
+        assert "to /tools describes tools in more than 1 MiB" in told(server)
+        assert "POST /create" not in server.paths()
 
 
 def refused(*tools: dict[str, Any], task_tools: tuple[TaskTool, ...] = ()) -> str:
@@ -141,6 +145,22 @@ def test_a_few_references_to_a_long_text() -> None:
     properties = {f"q{number}": {"$ref": "#/$defs/long"} for number in range(100)}
     tool = {"name": "t", "input_schema": {"type": "object", "properties": properties, "$defs": {"long": long}}}
     assert f"more than {MAX_TEXT:,} characters once its references are followed" in refused(tool)
+
+
+@pytest.mark.parametrize("allow_partial", [False, True])
+def test_short_specs_that_hold_thousands_of_schemas(monkeypatch: pytest.MonkeyPatch, allow_partial: bool) -> None:
+    """References double with each level: 200 bytes a level, and a second for the types of each tool."""
+    monkeypatch.setattr(contract, "MAX_SCHEMAS_IN_ALL", 3_000)
+    names = [f"level{number}" for number in range(8)]
+    definitions = {
+        name: {"type": "object", "properties": {key: {"$ref": f"#/$defs/{inner}"} for key in ("a", "b")}}
+        for name, inner in pairwise(names)
+    }
+    schema = {"type": "object", "properties": {"q": {"$ref": "#/$defs/level0"}}}
+    schema["$defs"] = {**definitions, names[-1]: {"type": "string"}}
+    many = tuple({"name": f"tool{number}", "input_schema": schema} for number in range(100))
+    with at_most(5), pytest.raises(SchemaError, match="more than 3,000 schemas once references are followed"):
+        build(Snapshot("http://h:1", "v", "train", many), allow_partial=allow_partial)
 
 
 def test_names_that_many_parts_require() -> None:

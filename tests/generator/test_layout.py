@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,32 @@ def assert_black_agrees(module: str) -> None:
 def test_black_leaves_every_golden_module_as_it_is(case: str) -> None:
     """Whatever shape a golden case has, its module has the layout that black would give it."""
     assert_black_agrees(golden.module(case))
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "b"], ["a", 1, -1], ["a]b, 'c'", 'say "so"', "it's", "\\"], [LONG, "b"], ["\u00e4", "b"]]
+)
+@pytest.mark.parametrize("count", [1, 6, 40])
+@pytest.mark.parametrize("more", [{}, {"other": {"type": "string"}}])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_black_leaves_lists_of_values_as_they_are(
+    values: list[Any], count: int, more: dict[str, Any], nullable: bool
+) -> None:
+    """In one line, in a line of their own or a line each."""
+    several = [
+        f"{value}{number}" if isinstance(value, str) else value + 7 * number
+        for value in values
+        for number in range(count)
+    ]
+    schema = {"enum": [*several, None] if nullable else several}
+    assert_black_agrees(module_of([spec("tool", q=schema, **more), {**spec("may", q=schema, **more), "required": []}]))
+
+
+def test_thousands_of_values_are_laid_out_at_once() -> None:
+    """Black takes four seconds for 100 kB of them, and a server may list as many in each tool."""
+    began = time.process_time()
+    module_of([spec("tool", q={"enum": [f"value {number}" for number in range(6_000)]})])
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orl_codegen.generator.contract.naming import (
     ADAPTER_MEMBERS,
     BUILTINS,
+    LONGEST_TYPE_NAME,
     MODULE_NAMES,
     method_names,
     parameter_names,
@@ -93,3 +94,10 @@ def test_slugs_and_classes_read_like_their_source() -> None:
     """A catalog name becomes the class and module names that one would choose by hand."""
     assert (pascal("Eigent/SETA"), snake("Eigent/SETA")) == ("EigentSETA", "eigent_seta")
     assert (pascal("search-recipes"), snake("KitchenHTTPServer")) == ("SearchRecipes", "kitchen_http_server")
+
+
+def test_names_of_types_do_not_grow_without_end() -> None:
+    """Each is made of the keys that lead to it: sixty long ones made a module of 22 MB. Two that are cut stay two."""
+    scope = type_scope()
+    first, second = (type_name(["tool", *["long key"] * 60, last], scope) for last in ("a", "b"))
+    assert len(first) == LONGEST_TYPE_NAME and second == f"{first}2"

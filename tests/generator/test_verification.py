@@ -26,6 +26,7 @@ CHANGES = {
     "another text": ("Look something up.", "Look nothing up."),
     "an environment of another place": ('target="http://127.0.0.1:8080"', 'target="http://127.0.0.1:8081"'),
     "another base class": ("class Golden(RolloutAdapter)", "class Golden(RolloutAdapter, dict)"),
+    "a metaclass": ("class Golden(RolloutAdapter)", "class Golden(RolloutAdapter, metaclass=type)"),
     "a decorator": ("\n\nclass Golden", "\n\n@staticmethod\nclass Golden"),
     "another nested field": ("        address: str\n", "        address: int\n"),
     "a nested class that does more": ("        address: str\n", "        address: str\n        x = print()\n"),
@@ -44,6 +45,13 @@ def test_a_module_that_differs_from_its_contract_is_refused(change: str) -> None
     audit(source, made)
     with pytest.raises(VerificationError, match="Nothing was written"):
         audit(source.replace(old, new, 1), made)
+
+
+def test_a_class_that_replaces_the_adapter_is_refused() -> None:
+    """The last class of a name is the one that is imported, so there may only be one."""
+    made, source = golden.contract(golden.read("unions")), golden.module("unions")
+    with pytest.raises(VerificationError, match="extra statement"):
+        audit(f"{source}\n\nclass Golden(RolloutAdapter):\n    x = print('here')\n", made)
 
 
 def test_a_missing_method_is_refused() -> None:

@@ -238,5 +238,9 @@ def _wire(block: Any) -> Any:
 
 
 def _masked(answer: Any) -> Any:
-    """The SDK's answer with the secret masked, as ours has it in texts of refusals and exceptions."""
-    return tuple(part.replace("hush", "***") if isinstance(part, str) else part for part in answer)
+    """The SDK's answer with the secret masked, as ours has it wherever the server quotes it."""
+    if isinstance(answer, str):
+        return answer.replace("hush", "***")
+    if isinstance(answer, (list, tuple)):
+        return type(answer)(map(_masked, answer))
+    return {key: _masked(part) for key, part in answer.items()} if isinstance(answer, dict) else answer

@@ -11,10 +11,10 @@ import pytest
 from openreward.environments import Server
 
 from orl_codegen import OpenRewardSpec
-from orl_codegen.errors import SessionError, ToolError
+from orl_codegen.errors import SessionError, ToolError, UsageError
 from tests.environments.echo import Echo
 from tests.runtime import adapters
-from tests.support.applications import respond
+from tests.support.applications import answering, respond
 from tests.support.servers import Application, RunningServer, serving_application
 
 KEY, SECRET, PASSWORD = "sk-live-0123456789", "hush-hush-hush", "hunter2-hunter2"
@@ -128,6 +128,19 @@ def test_exceptions(rollout_at: Callable[[RunningServer], Any]) -> None:
         with pytest.raises(ToolError, match="echo failed: failed with ") as raised:
             rollout.echo(text="hello")
         assert not [word for word in (KEY, SECRET, PASSWORD) if word in str(raised.value)]
+
+
+def test_tasks_and_names_in_errors() -> None:
+    """The fields of tasks become columns of the dataset; the names of splits are listed where there is none like it."""
+    tasks = json.dumps({"tasks": [{"word": f"say {SECRET}", SECRET: 1}]}).encode()
+    answers = {"/echo/task_range": tasks, "/echo/splits": json.dumps([{"name": f"not {KEY}"}]).encode()}
+    options: Any = {"api_key": KEY, "secrets": {"TOKEN": SECRET}}
+    with serving_application(answering(answers)) as server:
+        dataset = OpenRewardSpec(adapters.Echo, base_url=server.url, **options).train_dataset
+        assert (dataset[0]["word"], dataset[0]["***"]) == ("say ***", 1)
+    answers = {**answers, "/echo/task_range": 400, "/list_environments": b'["echo"]'}
+    with serving_application(answering(answers)) as server, pytest.raises(UsageError, match=r"It has: not \*\*\*\."):
+        _ = OpenRewardSpec(adapters.Echo, base_url=server.url, **options).train_dataset
 
 
 def test_half_a_key_is_not_shown_either(rollout_at: Callable[[RunningServer], Any]) -> None:

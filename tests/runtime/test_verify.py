@@ -17,6 +17,7 @@ from orl_codegen.generator.contract.contract import build
 from orl_codegen.generator.output.rendering import render
 from orl_codegen.generator.snapshot import Snapshot, TaskTool, dump
 from orl_codegen.ors import limits
+from orl_codegen.runtime.agreement import check_fit
 from tests.runtime import adapters
 from tests.support.environments import environment, spec
 from tests.support.servers import RunningServer, running
@@ -139,3 +140,11 @@ def test_behind_the_first_turn(generated: Any, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(limits, "FIRST_PAUSE", 0.1)
     with running(environment([OVEN])) as server, pytest.raises(SchemaDrift):
         OpenRewardSpec(generated, base_url=server.url, prompts="dataset", indices=[0]).train_dataset  # noqa: B018
+
+
+def test_a_million_new_tools_make_no_line_of_thirty_megabytes(caplog: pytest.LogCaptureFixture) -> None:
+    """Of the differences, the first twenty are told, and how many more there are."""
+    listing = {"tools": [{"name": name} for name in ("echo", "wait", "step", *map(str, range(100_000)))]}
+    check_fit(adapters.Echo, listing)
+    assert "0 is new; 1 is new; " in caplog.text and "19 is new; and 99,980 more. Generate it again" in caplog.text
+    assert len(caplog.text) < 1_000

@@ -21,6 +21,8 @@ from orl_codegen.sessions.handle import Learn
 
 Spec = Mapping[str, Any]
 
+LISTED = 20  # differences in one message
+
 REMEMBERED = 4096  # tasks; one that is forgotten is asked about again
 
 logger = logging.getLogger(__name__)
@@ -123,13 +125,19 @@ def check_fit(adapter: type[Any], specs: Iterable[Spec]) -> None:
         ]
     remedy = f"Generate it again: orl-codegen generate {printable(adapter._environment.target)}"
     if broken:
-        raise SchemaDrift(f"{adapter.__name__} no longer fits its environment: {'; '.join(broken)}. {remedy}")
+        raise SchemaDrift(f"{adapter.__name__} no longer fits its environment: {_listed(broken)}. {remedy}")
     odd = [f"{printable(name)} is new" for name in live if name not in tools]
     odd += [
         f"{printable(name)} has changed" for name, spec in live.items() if known and spec not in known.get(name, [spec])
     ]
     if odd:
-        logger.warning("%s differs from its environment: %s. %s", adapter.__name__, "; ".join(odd), remedy)
+        logger.warning("%s differs from its environment: %s. %s", adapter.__name__, _listed(odd), remedy)
+
+
+def _listed(differences: list[str]) -> str:
+    """The first differences; a server may list millions of tools."""
+    more = len(differences) - LISTED
+    return "; ".join(differences[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def _snapshot(adapter: type[Any]) -> tuple[dict[str, list[Spec]], set[str]]:

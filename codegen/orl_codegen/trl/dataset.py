@@ -157,7 +157,11 @@ class _Tasks:
         found = await self._client.post(
             path, {"split": self._split, **body}, within=limits.ANSWER_WITHIN, size=limits.TASKS_BYTES
         )
-        return Part(found, route, self._endpoint.safe)
+        # What a server echoes of a key would stand in every log of the dataset.
+        return Part(self._endpoint.mask.json(found), route, self._endpoint.safe)
+
+    async def _get(self, path: str) -> Any:
+        return self._endpoint.mask.json(await self._client.get(path, within=limits.ANSWER_WITHIN))
 
     async def explanation(self, refused: Refused, indices: Sequence[int] | None) -> Exception:
         """A refused question, explained by what the server offers instead; or the failure as it was."""
@@ -165,10 +169,10 @@ class _Tasks:
         if refused.status not in (308, 400, 404, 500):
             return refused
         try:
-            variants = await self._client.get("/list_environments", within=limits.ANSWER_WITHIN)
+            variants = await self._get("/list_environments")
             if self._endpoint.variant.lower() not in map(str.lower, variants):
                 return UsageError(_none_such("environment", self._endpoint.variant, variants))
-            listed = await self._client.get(self._endpoint.path("splits"), within=limits.ANSWER_WITHIN)
+            listed = await self._get(self._endpoint.path("splits"))
             splits = [split["name"] for split in listed]
             if self._split not in splits:
                 return UsageError(_none_such("split", self._split, splits))

@@ -12,7 +12,7 @@ from typing import Literal
 
 from orl_codegen.errors import ConflictError, SchemaError, printable
 from orl_codegen.generator.contract import docstring, wording
-from orl_codegen.generator.contract.merging import MergedTool, merged_tool, tool_names
+from orl_codegen.generator.contract.merging import MAX_SCHEMAS_IN_ALL, MergedTool, merged_tool, tool_names
 from orl_codegen.generator.contract.naming import Identifier, method_names, parameter_names, pascal
 from orl_codegen.generator.contract.python_types import NestedType, object_keys
 from orl_codegen.generator.contract.suspicion import suspicious
@@ -146,6 +146,7 @@ def work_out(found: Survey, class_name: str | None = None) -> Contract:
 def _merged(snapshot: Snapshot, allow_partial: bool) -> tuple[list[MergedTool], list[Note]]:
     tools: list[MergedTool] = []
     notes: list[Note] = []
+    schemas = 0
     for name in tool_names(snapshot):
         try:
             tools.append(merged_tool(snapshot, name))
@@ -153,7 +154,23 @@ def _merged(snapshot: Snapshot, allow_partial: bool) -> tuple[list[MergedTool], 
             if not allow_partial:
                 raise
             notes.append(Note("left out", printable(name), str(error)))
+            continue
+        schemas += _count(tools[-1].schema)
+        _refuse_too_many(schemas, snapshot)
     return tools, notes
+
+
+def _count(schema: Schema) -> int:
+    return 1 + sum(map(_count, wording.parts_of(schema)))
+
+
+def _refuse_too_many(schemas: int, snapshot: Snapshot) -> None:
+    """A schema takes a millisecond to become a type and words, and a short spec can hold thousands of them."""
+    if schemas > MAX_SCHEMAS_IN_ALL:
+        raise SchemaError(
+            f"{printable(snapshot.target)} is refused: its tools hold more than {MAX_SCHEMAS_IN_ALL:,} schemas once "
+            "references are followed. Offer fewer tools, or simpler ones, on the server."
+        )
 
 
 def _tool(tool: MergedTool, name: Identifier, annotations: dict[str, str]) -> Tool:

@@ -24,6 +24,9 @@ SPEC_KEYS = frozenset({"name", "description", "input_schema"})
 MAX_TOOLS = 10_000
 """How many tools one environment may have."""
 
+MAX_SCHEMAS_IN_ALL = 300_000
+"""How many schemas all tools may hold once references are followed: thirty for each of ten thousand tools."""
+
 MAX_SPECS = 2_000
 """How many different specs tasks may give to one tool."""
 

@@ -42,6 +42,10 @@ class Identifier(str):
     __slots__ = ()
 
 
+LONGEST_TYPE_NAME = 200
+"""Characters. The name of a type deep inside of others is made of all their keys, however long a server makes them."""
+
+
 class Scope:
     """The names taken so far in one namespace. Names count as the same if NFKC and case folding make them so."""
 
@@ -77,8 +81,8 @@ def type_scope(taken: Iterable[str] = ()) -> Scope:
 
 
 def type_name(words: Iterable[str], scope: Scope) -> Identifier:
-    """A class name made of words."""
-    return scope.claim(pascal(" ".join(words)) or "Type")
+    """A class name made of words; one that is too long is cut."""
+    return scope.claim(pascal(" ".join(words))[:LONGEST_TYPE_NAME] or "Type")
 
 
 def pascal(text: str) -> str:

@@ -146,8 +146,8 @@ class Answers:
         self._length += sum(map(len, new))
         if self._length > limits.SPECS_BYTES:
             raise ServerError(
-                f"{self._source} differs from task to task, and the tools of the probed tasks are longer than "
-                f"{limits.SPECS_BYTES >> 20} MiB together. Probe fewer tasks with --probe."
+                f"{self._source} describes tools in more than {limits.SPECS_BYTES >> 20} MiB. Offer fewer on the "
+                "server, or probe fewer tasks with --probe."
             )
 
 

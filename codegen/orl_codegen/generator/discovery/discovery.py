@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from orl_codegen.errors import ServerError, printable
 from orl_codegen.generator.discovery import answers
-from orl_codegen.generator.discovery.answers import ToolsAnswer
+from orl_codegen.generator.discovery.answers import Answers, ToolsAnswer
 from orl_codegen.generator.discovery.connection import RefusedRequest, Server, connected, served
 from orl_codegen.generator.discovery.probing import probe
 from orl_codegen.generator.options import MAX_PROBES, Options
@@ -58,7 +58,7 @@ async def discover(target: Target, options: Options, progress: Progress) -> Snap
     async with served(target, options) as (target, url), connected(target, url, options, progress.say) as server:
         server, (tools, splits, *count) = await _asked(server, options, progress)
         shared = ToolsAnswer(_received(tools), server.source("tools"), server.endpoint.safe)
-        _ = shared.specs  # what is refused is refused before a task is opened
+        Answers(shared.source, shared.shown).keep(shared)  # what is too much is refused before a task is opened
         known_splits = answers.splits(_received(splits), server.source("splits"))
         _check_split(server, known_splits, options.split)
         indices = _indices(server, _received(*count), options) if count else ()

@@ -27,6 +27,10 @@ _UNBREAKABLE = ("#", '"', "'")
 _A_LINE_EACH = ",) -> ToolResult:"
 """How the template asks for a line for each parameter."""
 
+_VALUE = rf"(?:{_STRING}|[\w.-]+)"
+_LITERAL = re.compile(rf"(    \w+: Literal)\[({_VALUE}(?:, {_VALUE})+)\]( = UNSET)?,", re.ASCII)
+"""A parameter with one of several values: a server may list thousands, and black takes long over them."""
+
 _METHOD = re.compile(r"(def \w+)\((.*)\) -> ToolResult:")
 _CALL = re.compile(r"(@tool|return self\._call)\((.*)\)")
 
@@ -91,7 +95,8 @@ def _broken(code: str, depth: int) -> str:
 
 def _method(head: str, parameters: str, depth: int) -> list[str]:
     """The parameters in one line, or each in its own if they end with a comma; black gives `self` alone one."""
-    each = _parts(parameters) if parameters == "self" or parameters.endswith(",") else [parameters]
+    in_one_line = parameters != "self" and not parameters.endswith(",") and _fits(INDENT * (depth + 1) + parameters)
+    each = [parameters] if in_one_line else _parts(parameters)
     lines = [line for part in each for line in _parameter(f"{INDENT}{part}", depth)]
     return [f"{head}(", *lines, ") -> ToolResult:"]
 
@@ -100,6 +105,10 @@ def _parameter(line: str, depth: int) -> list[str]:
     """The lines of a parameter, which black lays out if it has a comma and is too long for its own."""
     if _fits(INDENT * depth + line) or not line.endswith(","):
         return [line]
+    literal = _LITERAL.fullmatch(line) if line.isascii() else None
+    if literal and not _fits(INDENT * (depth + 2) + literal[2]):
+        values = [f"{INDENT * 2}{value.rstrip(',')}," for value in _parts(literal[2])]
+        return [f"{literal[1]}[", *values, f"{INDENT}]{literal[3] or ''},"]
     method = dedent(_by_black(f"def _(self, *, {line.strip()}) -> ToolResult:", depth))
     return method.split("\n")[3:-1]
 

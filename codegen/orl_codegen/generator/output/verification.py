@@ -111,7 +111,7 @@ def _check_methods(adapter: ast.ClassDef, contract: Contract, own_templates: boo
 
 def _check_statements(tree: ast.Module, contract: Contract) -> None:
     """Only the statements of the shipped templates, in their order."""
-    expected = list(_nested(contract.nested))
+    expected, adapter = list(_nested(contract.nested)), _adapter(tree, contract)
     for node in tree.body[1:]:
         if isinstance(node, ast.ImportFrom):
             if {alias.name for alias in node.names} - set(MODULES.get(node.module or "", ())) or node.level:
@@ -119,19 +119,19 @@ def _check_statements(tree: ast.Module, contract: Contract) -> None:
         elif isinstance(node, ast.If):
             if not expected or not _same(node, expected.pop()):
                 raise _failed(contract, "its nested types are different")
-        elif not (isinstance(node, ast.ClassDef) and node.name == contract.class_name):
+        elif node is not adapter:  # a second class of that name would replace it
             raise _failed(contract, f"it has an extra statement on line {node.lineno}")
     if expected:
         raise _failed(contract, "its nested types are missing")
     if not (isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant)):
         raise _failed(contract, "it does not begin with a docstring")
-    _check_class(_adapter(tree, contract), contract)
+    _check_class(adapter, contract)
 
 
 def _check_class(adapter: ast.ClassDef, contract: Contract) -> None:
     docstring, environment, *methods = adapter.body
-    if not _same(adapter.bases, [_name("RolloutAdapter")]) or adapter.decorator_list:
-        raise _failed(contract, "its class has another base class or a decorator")
+    if not _same(adapter.bases, [_name("RolloutAdapter")]) or adapter.keywords or adapter.decorator_list:
+        raise _failed(contract, "its class has another base class, a metaclass or a decorator")
     if not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
         raise _failed(contract, "its class has no docstring")
     if not (isinstance(environment, ast.Assign) and _same(environment.targets, [_name("_environment", ast.Store())])):

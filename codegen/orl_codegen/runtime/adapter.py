@@ -64,6 +64,7 @@ class RolloutAdapter:
         self._turns = Turns()
         self._begin()
         close_on_sigterm()
+        _import_for_rollouts()
 
     def reset(
         self,
@@ -329,6 +330,16 @@ class RolloutAdapter:
         session = getattr(self, "_session", None)
         if session is not None:
             session.close_soon()
+
+
+def _import_for_rollouts() -> None:
+    """Import what `reset` and the tools would import otherwise, perhaps on other threads: a child that is forked in the
+    middle of an import waits for that thread for good, and it has no such thread."""
+    import orl_codegen.ors.outputs
+    import orl_codegen.runtime.blocks
+    import orl_codegen.runtime.prompt_digest
+    import orl_codegen.runtime.refusals
+    import orl_codegen.runtime.suspect_results  # noqa: F401
 
 
 def _own_plan(adapter: type[RolloutAdapter]) -> Plan:

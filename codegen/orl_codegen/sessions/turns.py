@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from threading import Lock, get_ident
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class Standing(NamedTuple):
     """A thread's place among those that wait for their turn; `turn` is locked until it comes."""
 
     thread: int
@@ -22,7 +23,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._mutex = Lock()
-        self._waiting: list[Place] = []  # the first one has the turn
+        self._waiting: deque[Standing] = deque()  # the first one has the turn
         self._holder: int | None = None
 
     @property
@@ -32,7 +33,7 @@ class Turns:
 
     def __enter__(self) -> None:
         self._leave()
-        mine = Place(get_ident(), Lock())
+        mine = Standing(get_ident(), Lock())
         try:
             with self._mutex:
                 if self._waiting:
@@ -53,6 +54,6 @@ class Turns:
         with self._mutex:
             if self._holder == me:
                 self._holder = None
-            self._waiting = [place for place in self._waiting if place.thread != me]
+            self._waiting = deque(place for place in self._waiting if place.thread != me)
             if self._waiting and self._waiting[0].turn.locked():  # has the turn, or had it already: that does no harm
                 self._waiting[0].turn.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import multiprocessing
 import os
 import subprocess
@@ -98,6 +99,7 @@ def _received(connection: Connection) -> Any:
 def _play(part: Callable[[Bench], Iterator[Figure]], bench: Bench, connection: Connection) -> None:
     from orl_codegen.ors import limits
 
+    logging.disable()
     # So that the suite takes minutes: a call that is taken up again waits a second otherwise, and so does a reading.
     limits.FIRST_PAUSE, limits.IDLE_FOR = 0.05, 0.2
     try:

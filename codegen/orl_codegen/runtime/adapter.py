@@ -60,11 +60,11 @@ class RolloutAdapter:
 
         self._plan = plan or _own_plan(type(self))
         self._concurrent_tools = self._plan.concurrent_tools
+        _import_for_rollouts()
         self._session: SessionHandle | None = None
         self._turns = Turns()
         self._begin()
         close_on_sigterm()
-        _import_for_rollouts()
 
     def reset(
         self,

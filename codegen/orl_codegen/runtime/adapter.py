@@ -60,6 +60,7 @@ class RolloutAdapter:
 
         self._plan = plan or _own_plan(type(self))
         self._concurrent_tools = self._plan.concurrent_tools
+        _import_for_rollouts()
         self._session: SessionHandle | None = None
         self._turns = Turns()
         self._begin()
@@ -303,14 +304,16 @@ class RolloutAdapter:
 
     def _release(self) -> None:
         """Close the session, whose episode is over, unless a group is still to be scored in it."""
-        if self._session is not None and not self._plan.keep_for_group:
-            self._session.close_soon()
+        session = self._session  # another thread may take it away meanwhile
+        if session is not None and not self._plan.keep_for_group:
+            session.close_soon()
 
     def _close_scored(self) -> None:
         """Close the session of a rollout that has been scored, in the background. What it has earned stays readable."""
         self._scored = True
-        if self._session is not None:
-            self._session.close_soon()
+        session = self._session
+        if session is not None:
+            session.close_soon()
 
     def _stops_training(self, error: BaseException) -> bool:
         return not isinstance(error, SessionError) or self._plan.on_reset_failure == "raise"
@@ -318,7 +321,8 @@ class RolloutAdapter:
     def _raise_what_stops_training(self) -> None:
         """Raise what went wrong while the session opened behind the model's turn. TRL hands the exceptions of a tool to
         the model, so this is raised again where TRL lets it through: in `reset` and in the reward functions."""
-        error = self._session.opening_error() if self._session is not None else None
+        session = self._session
+        error = session.opening_error() if session is not None else None
         if error is not None and self._stops_training(error):
             raise error
 
@@ -326,6 +330,16 @@ class RolloutAdapter:
         session = getattr(self, "_session", None)
         if session is not None:
             session.close_soon()
+
+
+def _import_for_rollouts() -> None:
+    """Import what `reset` and the tools would import otherwise, perhaps on other threads: a child that is forked in the
+    middle of an import waits for that thread for good, and it has no such thread."""
+    import orl_codegen.ors.outputs
+    import orl_codegen.runtime.blocks
+    import orl_codegen.runtime.prompt_digest
+    import orl_codegen.runtime.refusals
+    import orl_codegen.runtime.suspect_results  # noqa: F401
 
 
 def _own_plan(adapter: type[RolloutAdapter]) -> Plan:

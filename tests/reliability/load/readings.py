@@ -50,7 +50,7 @@ def reading() -> Reading:
     gc.collect()
     tasks, sessions = event_loop().run(_on_the_loop())
     memory = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
-    return Reading(memory, len(os.listdir("/proc/self/fd")), threading.active_count(), tasks, sessions)
+    return Reading(memory, sum(1 for _ in Path("/proc/self/fd").iterdir()), threading.active_count(), tasks, sessions)
 
 
 async def _on_the_loop() -> tuple[int, int]:

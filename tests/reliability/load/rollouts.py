@@ -36,11 +36,14 @@ def rollouts(bench: Bench) -> Iterator[Figure]:
             warm = reading()
         scripts = [scripted(bench.seed, task, number, CALLS) for task in range(count)]
         began = time.monotonic()
-        played = (overlapped if number % 3 == 2 else in_threads)(adapters, scripts)
+        played = (overlapped if number % 3 == 1 else in_threads)(adapters, scripts)
         seconds += time.monotonic() - began
         calls += sum(script.lost_at + ("lost" in script.ends) for script in scripts)
         examine(judge, adapters, scripts, played)
     left = becomes(0, bench.live)
+    last = reading()  # before what the suite itself keeps
+    for script in (scripted(bench.seed, task, number, CALLS) for number in range(rounds) for task in range(count)):
+        judge.expect(script)
     books = [server.books() for server in bench.servers]
     judge.audit(*books, rounds=range(rounds))
     assert warm is not None
@@ -51,7 +54,6 @@ def rollouts(bench: Bench) -> Iterator[Figure]:
         f"at most {peak} at a time; {left} left in the end",
         peak <= count // 2 and left == 0,
     )
-    last = reading()
     grown = warm.growth(last)
     memory = f"memory {(last.memory - warm.memory) / 2**20:+.1f} MiB"
     yield Figure(
@@ -109,7 +111,6 @@ def examine(judge: Judge, adapters: Sequence[Any], scripts: Sequence[Script], pl
     metrics: dict[str, float] = {}
     rewards = last_reward(environments=adapters, completions=[[]] * len(adapters), log_metric=metrics.__setitem__)
     for adapter, script, (prompt, found) in zip(adapters, scripts, played, strict=True):
-        judge.expect(script)
         judge.compare(script, prompt, found, adapter)
     expected = [script.reward for script in scripts]
     if rewards != expected:

@@ -6,14 +6,14 @@ from collections import deque
 from threading import Lock, get_ident
 from typing import NamedTuple
 
+from orl_codegen.endings import begin_anew_in_children
+
 
 class Standing(NamedTuple):
     """A thread's place among those that wait for their turn; `turn` is locked until it comes."""
 
     thread: int
     turn: Lock
-
-from orl_codegen.endings import begin_anew_in_children
 
 
 class Turns:

@@ -1,4 +1,4 @@
-"""2,000 resets: after calls and without any, after failures, while the former session is opening or closing."""
+"""2,000 resets: after calls and without any, after failures, while the session before is still opening or closing."""
 
 from __future__ import annotations
 

@@ -41,10 +41,10 @@ class Program:
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            bufsize=0,  # what is read ahead together with the first line would be lost to `end`
         )
         assert self._process.stdout is not None
-        self.first_line = self._process.stdout.readline()
+        self.first_line = self._process.stdout.readline().decode()
 
     def signal(self, number: int) -> None:
         """Send the process a signal."""
@@ -54,4 +54,4 @@ class Program:
         """Wait for it to end; returns its exit status, the seconds that took, its remaining output, and its errors."""
         began = time.monotonic()
         output, errors = self._process.communicate(timeout=within)
-        return self._process.returncode, time.monotonic() - began, output, errors
+        return self._process.returncode, time.monotonic() - began, output.decode(), errors.decode()

@@ -1,4 +1,4 @@
-"""2,000 resets: after calls and without any, after failures, while the session before is still opening or closing."""
+"""2,048 resets: after calls and without any, after failures, while the session before is still opening or closing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.reliability.load.rollouts import play
 from tests.reliability.load.scripts import Judge, Script, outcome
 from tests.reliability.load.words import BROKEN_SETUP, prompt_of
 
-RESETS, ADAPTERS, MAX_SESSIONS = 2000, 32, 8  # sessions of each of the two servers
+RESETS, ADAPTERS, MAX_SESSIONS = 2048, 32, 8  # sessions of each of the two servers
 WARM = 4  # resets of each adapter after which nothing may grow any more
 ROUND = 1000
 """The first round of this part: no call has the name of one in another part."""

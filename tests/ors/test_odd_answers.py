@@ -12,6 +12,7 @@ from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import ServerError, SessionError
 from orl_codegen.ors.failures import Malformed
 from orl_codegen.ors.outputs import CallRefused, output_of, scores_of
+from orl_codegen.ors.redaction import Mask
 from tests.environments.echo import Echo
 from tests.runtime import adapters
 from tests.support.applications import answering
@@ -27,7 +28,7 @@ def echo() -> Application:
 
 
 def read(answer: Any) -> Any:
-    return output_of(answer, str, str)
+    return output_of(answer, Mask(()), str)
 
 
 @pytest.mark.parametrize(

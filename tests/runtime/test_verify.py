@@ -144,7 +144,7 @@ def test_behind_the_first_turn(generated: Any, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_million_new_tools_make_no_line_of_thirty_megabytes(caplog: pytest.LogCaptureFixture) -> None:
     """Of the differences, the first twenty are told, and how many more there are."""
-    listing = {"tools": [{"name": name} for name in ("echo", "wait", "step", *map(str, range(100_000)))]}
+    listing = [{"name": name} for name in ("echo", "wait", "step", *map(str, range(100_000)))]
     check_fit(adapters.Echo, listing)
     assert "0 is new; 1 is new; " in caplog.text and "19 is new; and 99,980 more. Generate it again" in caplog.text
     assert len(caplog.text) < 1_000

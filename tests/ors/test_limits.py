@@ -1,15 +1,19 @@
-"""What README says about waits and sizes is what `ors/limits.py` holds."""
+"""What README and docs/reliability.md say about waits and sizes is what the constants hold."""
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from orl_codegen.ors import limits
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+LIMITS = re.findall(r"^\| (.+) \| ([\d,]+) \| `([\w.]+)` \|$", (ROOT / "docs" / "reliability.md").read_text(), re.M)
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 
 
 @pytest.mark.parametrize(
@@ -38,3 +42,16 @@ def test_pauses_grow_to_a_limit() -> None:
     """Doubled each time, and never beyond the longest, however many attempts there were."""
     pauses = [limits.pause(attempt) for attempt in (1, 2, 3, 4, 5, 10_000)]
     assert pauses == [1, 2, 4, 8, 10, 10]
+
+
+def test_the_table_of_limits_is_read() -> None:
+    """The page has a row for each limit of the generator."""
+    assert len(LIMITS) >= 12
+
+
+@pytest.mark.parametrize(("what", "amount", "where"), LIMITS)
+def test_the_table_of_limits(what: str, amount: str, where: str) -> None:
+    """Each row names the value of the constant that it names."""
+    module, _, name = where.rpartition(".")
+    value = getattr(import_module(f"orl_codegen.{module}"), name)
+    assert value == int(amount.replace(",", "")) * UNITS.get(what.split()[0], 1)

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openreward.environments import Server
@@ -44,7 +46,7 @@ def slow() -> Iterator[RunningServer]:
         yield server
 
 
-def started(*arguments: str, **options: int) -> subprocess.Popen[str]:
+def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """A command in a process of its own."""
     command = [sys.executable, "-m", "orl_codegen", *arguments]
     return subprocess.Popen(command, **{"stdout": subprocess.PIPE, **options}, stderr=subprocess.PIPE, text=True)
@@ -70,6 +72,16 @@ def test_generate_says_that_nothing_was_written(slow: RunningServer, number: int
     assert ended(process) == (128 + number, "", NOTHING)
     assert slow.live_sessions == []
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("number", SIGNALS[1:])
+def test_where_ctrl_c_is_ignored_the_others_are_not(slow: RunningServer, number: int) -> None:
+    """As in the background of a shell script: there, too, it is one line, and no complaint of asyncio."""
+    process = started(slow.url, "-o", "out", preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN))
+    wait_for_a_session(slow)
+    process.send_signal(number)
+    assert ended(process) == (128 + number, "", NOTHING)
+    assert slow.live_sessions == []
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -18,7 +18,7 @@ from tests.reliability.attack.written import Trial
 from tests.reliability.figures import Figure
 from tests.support.cli import orl_codegen
 
-ANSWERS = 800
+ANSWERS = 500
 SERVED = 40
 CONTROLLED = 30
 

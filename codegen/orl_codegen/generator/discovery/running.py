@@ -42,5 +42,8 @@ async def _ended(task: asyncio.Future[Any]) -> None:
         if len(received) > 1:
             loop.call_soon_threadsafe(enough.set)
 
+    second = asyncio.ensure_future(enough.wait())
     with signals_to(count):
-        await asyncio.wait([task, asyncio.ensure_future(enough.wait())], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, second], return_when=asyncio.FIRST_COMPLETED)
+    second.cancel()
+    await asyncio.wait([second])  # asyncio would complain of one that is left

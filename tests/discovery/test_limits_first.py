@@ -64,7 +64,7 @@ def test_too_many_tools_are_refused_before_a_task_is_opened() -> None:
 
 @pytest.mark.parametrize("leak", ["", "my-password-hush"])
 def test_ten_thousand_tools_are_searched_for_secrets_in_one_pass(leak: str) -> None:
-    """Half a minute before: a pattern for each text."""
+    """No pattern is made for each text, and so the time is that of reading them."""
     many = [spec(f"tool_{number}", "What it does with my-password. " * 10) for number in range(MAX_TOOLS)]
     many[-1] = spec("last", leak)
     options = Options(secrets=SECRETS, api_key_env="MY_KEY", timeout=4)

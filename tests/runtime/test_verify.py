@@ -120,6 +120,27 @@ def test_a_session_that_does_not_open_leaves_the_comparison_to_the_next(server: 
     rollout._close()
 
 
+def test_tools_that_could_not_be_listed_for_a_moment_are_asked_for_again(generated: Any) -> None:
+    """An exception in the environment leaves one session without them, and not the whole run."""
+
+    class Made(environment([optional(SEARCH)])):  # type: ignore[misc]
+        refusals = 1
+
+        def list_task_tools(self) -> Any:
+            type(self).refusals -= 1
+            if self.refusals >= 0:
+                raise RuntimeError("not yet")
+            return super().list_task_tools()
+
+    with running(Made) as server:
+        rollout = OpenRewardSpec(generated, base_url=server.url).environment_factory()
+        for _ in range(3):
+            rollout.reset(task_index=0)
+        assert server.paths().count("GET /made/task_tools") == 2
+        assert str(rollout.oven(180)).startswith("Error: oven was not called: this task does not offer it.")
+        rollout._close()
+
+
 def test_without_a_snapshot_a_missing_tool_may_belong_to_another_task(generated: Any, tmp_path: Path) -> None:
     """A parameter that became required is found all the same."""
     (tmp_path / "drifting.json").unlink()

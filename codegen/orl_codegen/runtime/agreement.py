@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orl_codegen.errors import SchemaDrift, printable
+from orl_codegen.ors.advice import tolerable
 from orl_codegen.ors.failures import Refused
 from orl_codegen.ors.session import Session
 from orl_codegen.runtime.vocabulary import bound_tools
@@ -62,8 +63,8 @@ class Agreement:
         try:
             async with self._asking.setdefault(place, asyncio.Lock()):
                 if key not in self._offered:
-                    self._remember(key, await self._asked(session))
-                return self._offered[key]
+                    await self._ask(key, session)
+                return self._offered.get(key)
         finally:
             self._asking.pop(place, None)
 
@@ -72,16 +73,18 @@ class Agreement:
             del self._offered[next(iter(self._offered))]
         self._offered[key] = offered
 
-    async def _asked(self, session: Session) -> frozenset[str] | None:
+    async def _ask(self, key: str, session: Session) -> None:
         try:
             specs = await session.tools()
         except Refused as refused:
             self._warn(refused)
-            return None
+            if not tolerable(refused):  # otherwise it may pass, and the next session asks again
+                self._remember(key, None)
+            return
         if not self._compared:
             check_fit(self._adapter, specs)
             self._compared = True
-        return offered_tools(self._adapter, specs)
+        self._remember(key, offered_tools(self._adapter, specs))
 
     def _warn(self, refused: Refused) -> None:
         if not self._warned:

@@ -137,7 +137,7 @@ def test_tools_that_could_not_be_listed_for_a_moment_are_asked_for_again(generat
         for _ in range(3):
             rollout.reset(task_index=0)
         assert server.paths().count("GET /made/task_tools") == 2
-        assert str(rollout.oven(180)).startswith("Error: oven was not called: this task does not offer it.")
+        assert str(rollout.oven(celsius=180)).startswith("Error: oven was not called: this task does not offer it.")
         rollout._close()
 
 

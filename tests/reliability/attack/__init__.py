@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 
 from tests.reliability.figures import Figure
 
-PARTS = ("channels", "environments")
-
 
 def measure(seed: int, share: float) -> Iterator[Figure]:
-    """The figures of both halves: what reaches an output, and what reaches a module."""
-    for part in PARTS:
-        yield from getattr(import_module(f"{__name__}.{part}"), part)(seed, share)
+    """The figures of both halves: what reaches an output, and what reaches a module, both tried at the same time."""
+    from tests.reliability.attack.channels import channels
+    from tests.reliability.attack.environments import begun, environments
+
+    with begun(seed, share) as batches:
+        yield from channels(seed, share)
+        yield from environments(batches)

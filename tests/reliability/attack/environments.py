@@ -10,8 +10,9 @@ import json
 import multiprocessing
 import tokenize
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_type_hints
@@ -46,6 +47,7 @@ class Trials:
     """What came of some environments.
 
     Attributes:
+        tried: How many there were.
         made: How many became modules.
         refused: How many were refused.
         shown: How many modules transformers showed a model.
@@ -54,6 +56,7 @@ class Trials:
         faults: What went wrong, a line each.
     """
 
+    tried: int = 0
     made: int = 0
     refused: int = 0
     shown: int = 0
@@ -67,10 +70,23 @@ class Trials:
         return Trials(**{name: mine[name] + theirs[name] for name in mine})
 
 
-def environments(seed: int, share: float) -> Iterator[Figure]:
-    """The figures of hostile environments."""
+@contextmanager
+def begun(seed: int, share: float) -> Iterator[Iterator[Trials]]:
+    """What comes of the environments, a batch after the other. Where there are many, processes work on them from now
+    on, whenever the batches are asked for."""
     count = max(100, round(ENVIRONMENTS * share))
-    trials = sum(_batches(seed, count), Trials())
+    ranges = [range(start, min(start + BATCH, count)) for start in range(0, count, BATCH)]
+    if count <= IN_PROCESS:
+        yield (batch(seed, numbers) for numbers in ranges)
+        return
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        yield pool.map(batch, [seed] * len(ranges), ranges)
+
+
+def environments(batches: Iterable[Trials]) -> Iterator[Figure]:
+    """The figures of hostile environments."""
+    trials = sum(batches, Trials())
+    count = trials.tried
     yield Figure(
         f"{count:,} hostile environments through the generator",
         f"{trials.made:,} modules that are their contract and {trials.refused:,} refusals in one clear paragraph; "
@@ -131,21 +147,12 @@ def _is_refused(source: str, made: Contract) -> bool:
 # Many trials.
 
 
-def _batches(seed: int, count: int) -> Iterator[Trials]:
-    ranges = [range(start, min(start + BATCH, count)) for start in range(0, count, BATCH)]
-    if count <= IN_PROCESS:
-        yield from (batch(seed, numbers) for numbers in ranges)
-        return
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(batch, [seed] * len(ranges), ranges)
-
-
 def batch(seed: int, numbers: Sequence[int]) -> Trials:
     """What comes of some environments; their modules are type-checked in one run."""
     sources: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `"\\d"` in careless code
-        done = sum((trial(seed, number, sources) for number in numbers), Trials())
+        done = sum((trial(seed, number, sources) for number in numbers), Trials(tried=len(numbers)))
     return done + _type_checked(seed, sources)
 
 

@@ -69,7 +69,7 @@ print(wrong)
 
 def forks(seed: int, share: float) -> Iterator[Figure]:
     """The figure of this module."""
-    count = max(2, round(30 * share))
+    count = max(2, round(20 * share))
     with serving() as server:
         client = training(FORKING.replace("SEED", str(seed)).replace("COUNT", str(count)), server)
         ended = client.ended(within=20 + 2 * count)

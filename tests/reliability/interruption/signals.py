@@ -28,7 +28,7 @@ def signals(seed: int, share: float) -> Iterator[Figure]:
     groups: dict[str, list[Attempt]] = {
         "signals to TRL's GRPOTrainer in the middle of a step": [lambda number=number: grpo(number) for number in some],
         "signals to generate, check and training, in every state": _in_states(chosen, share),
-        "signals to them at random moments": _at_random(chosen, max(2, round(60 * share))),
+        "signals to them at random moments": _at_random(chosen, max(2, round(45 * share))),
         "signals to generate while it serves a Python class": [lambda number=number: served(number) for number in some],
         "processes under load that are stopped and continued": [stopped for _ in some],
     }

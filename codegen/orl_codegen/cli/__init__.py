@@ -18,7 +18,7 @@ import click
 
 from orl_codegen.cli.interrupted import Interrupted, said_if_interrupted
 from orl_codegen.endings import Interrupts
-from orl_codegen.errors import OrlCodegenError, printable
+from orl_codegen.errors import OrlCodegenError, printable, printable_lines
 from orl_codegen.version import __version__
 
 INTERRUPTED = 130
@@ -108,8 +108,6 @@ def _status(args: Sequence[str] | None) -> int:
         sys.stdout = None
     except Exception:
         import traceback
-
-        from orl_codegen.errors import printable_lines
 
         click.echo(printable_lines(traceback.format_exc()), err=True, nl=False)
         click.echo("orl-codegen: this is a bug in orl-codegen. Please report it with the lines above.", err=True)

@@ -14,7 +14,7 @@ import click
 from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
 from orl_codegen.cli.display import Display, display, report, report_timings
 from orl_codegen.cli.interrupted import Written, said_if_interrupted
-from orl_codegen.errors import OrlCodegenError, UsageError, printable
+from orl_codegen.errors import OrlCodegenError, UsageError, defused, printable
 from orl_codegen.generator.stopwatch import Stopwatch
 from orl_codegen.generator.target import PythonClass, Target
 
@@ -158,7 +158,7 @@ def unified_diff(path: Path, old: str | None, new: str | None) -> str:
     ]
     before, after = (old or "").split("\n"), (new or "").split("\n")
     lines = difflib.unified_diff(before, after, names[0], names[1], lineterm="")
-    return "".join(f"{printable(line, 10 * len(line))}\n" for line in lines)  # an escape has up to ten characters
+    return "".join(f"{defused(line)}\n" for line in lines)
 
 
 def _watch(selection: Selection, **how: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from orl_codegen.errors import printable
+from orl_codegen.errors import defused
 
 _TOOLS = "(?i:flake8|isort|noinspection|nopep8|noqa|nosec|nosemgrep|nosonar|pragma|pylint|pyre|pyright|ruff|yapf)"
 
@@ -30,7 +30,7 @@ def comment(text: str, width: int) -> tuple[str, ...]:
     spaces, and characters that do not print become visible escapes.
     """
     words = " ".join(text.split())
-    guarded = _guarded(printable(words, 10 * len(words)))  # an escape has up to ten characters
+    guarded = _guarded(defused(words))
     # The word that a line begins with is known only after wrapping, and then may need its two backquotes.
     lines = textwrap.wrap(guarded, width - len("# ``"), break_long_words=False, break_on_hyphens=False)
     return tuple(f"# {_guarded(line)}" for line in lines)

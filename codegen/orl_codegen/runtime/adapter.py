@@ -39,7 +39,7 @@ class RolloutAdapter:
             raised an exception.
         metadata: The metadata of the same calls, likewise.
         finished: Whether a tool has ended the episode. The reward stands from then on.
-        last_output: What the environment answered last, as text.
+        last_output: What the environment answered last, as text; whole, also where the model was shown less of it.
         failure: Why the session is lost, or could not be opened. An exception in a tool does not end it.
     """
 
@@ -241,14 +241,14 @@ class RolloutAdapter:
         self._scored = False
 
     def _record(self, output: Output) -> ToolResult:
-        from orl_codegen.runtime.blocks import rendered
+        from orl_codegen.runtime.blocks import rendered, shortened
 
         result = rendered(output.blocks, self._plan.images) or "(no output)"
         self._note(str(result), output.reward, output.metadata)
         self.finished = output.finished
         if self.finished:
             self._release()
-        return result
+        return shortened(result, self._plan.max_tool_output)
 
     def _refused(self, name: str, refusal: CallRefused) -> str:
         from orl_codegen.ors.outputs import NotOffered

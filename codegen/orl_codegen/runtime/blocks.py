@@ -36,6 +36,33 @@ def rendered(blocks: Sequence[dict[str, Any]], images: Images) -> str | Blocks:
     return Blocks(parts)
 
 
+def shortened(result: str | Blocks, limit: int | None) -> str | Blocks:
+    """A tool result of which the model is shown so many characters: half of them from its beginning, half from its end,
+    with a note in between that says how many were left out. Images count nothing, and stay."""
+    parts = result if isinstance(result, Blocks) else [{"type": "text", "text": result}]
+    length = sum(len(part.get("text", "")) for part in parts)
+    if limit is None or length <= limit:
+        return result
+    kept = _without(parts, limit - limit // 2, length - limit // 2)
+    return Blocks(kept) if isinstance(result, Blocks) else str(kept[0]["text"])
+
+
+def _without(parts: Iterable[dict[str, Any]], start: int, stop: int) -> list[dict[str, Any]]:
+    """Parts without the characters from `start` to `stop`, counted over the texts of all of them."""
+    kept: list[dict[str, Any]] = []
+    at = 0
+    for part in parts:
+        text = part.get("text", "")
+        note = f"\n[... {stop - start} characters were left out here ...]\n" if at < start <= at + len(text) else ""
+        text = text[: max(0, start - at)] + note + text[max(0, stop - at) :]
+        at += len(part.get("text", ""))
+        if part["type"] != "text":
+            kept.append(part)
+        elif text:
+            kept.append({"type": "text", "text": text})
+    return kept
+
+
 def text_of(blocks: Iterable[dict[str, Any]]) -> str:
     """The text blocks, joined by line breaks."""
     return joined(block["text"] for block in blocks if isinstance(block.get("text"), str))

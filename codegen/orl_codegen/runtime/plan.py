@@ -39,6 +39,7 @@ class Plan:
         on_reset_failure: What happens where no session can be opened.
         call_within: Seconds that a call may take while the server answers pings.
         concurrent_tools: The wire names of the tools whose calls need not wait for each other within a rollout.
+        max_tool_output: How many characters of a tool result the model is shown; None for all.
         slots: How many sessions may be on the server at a time.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
@@ -54,6 +55,7 @@ class Plan:
     on_reset_failure: OnResetFailure = "raise"
     call_within: float = limits.CALL_WITHIN
     concurrent_tools: frozenset[str] = frozenset()
+    max_tool_output: int | None = None
     slots: Slots = field(default_factory=Slots)
     keep_for_group: bool = False
 

@@ -66,6 +66,9 @@ class OpenRewardSpec(Generic[Adapter]):
         concurrent_tools: Names of tools, as the model knows them, whose calls may run at the same time within a rollout
             without changing what they answer. `orl_codegen.trl.GRPOTrainer` sends several of them in a row in order,
             without waiting in between. By default each call waits for the one before.
+        max_tool_output: How many characters of a tool result the model is shown: half of them from its beginning, half
+            from its end, with a note in between that says how many were left out. By default all. Images stay, and
+            rewards, metadata and `last_output` are those of the whole result.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -94,6 +97,7 @@ class OpenRewardSpec(Generic[Adapter]):
         progress: bool | None = None,
         max_sessions: int | None = None,
         concurrent_tools: Collection[str] = (),
+        max_tool_output: int | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -104,7 +108,7 @@ class OpenRewardSpec(Generic[Adapter]):
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
-        _check_limits(call_timeout, max_sessions)
+        _check_limits(call_timeout, max_sessions, max_tool_output)
         _check_tools(adapter, concurrent_tools)
         self._num_tasks = num_tasks
         self._indices = None if indices is None else [int(index) for index in indices]
@@ -132,6 +136,7 @@ class OpenRewardSpec(Generic[Adapter]):
             on_reset_failure=on_reset_failure,
             call_within=call_timeout,
             concurrent_tools=frozenset(concurrent_tools),
+            max_tool_output=max_tool_output,
             slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_signals()  # adapters may be made on other threads, which cannot arrange it
@@ -211,13 +216,12 @@ def _check_tasks(num_tasks: int | None, indices: Sequence[int] | None) -> None:
         raise UsageError("indices are those of tasks, counted from 0: pass one at least, and none below 0.")
 
 
-def _check_limits(call_timeout: float, max_sessions: int | None) -> None:
+def _check_limits(call_timeout: float, max_sessions: int | None, max_tool_output: int | None) -> None:
     if not 0 < call_timeout < math.inf:
         raise UsageError(f"call_timeout={call_timeout} is invalid. Pass a number of seconds above 0.")
-    if max_sessions is not None and not (type(max_sessions) is int and max_sessions > 0):
-        raise UsageError(
-            f"max_sessions={printable(repr(max_sessions))} is invalid. Pass 1 or more, or None for no limit."
-        )
+    for name, limit in (("max_sessions", max_sessions), ("max_tool_output", max_tool_output)):
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"{name}={printable(repr(limit))} is invalid. Pass 1 or more, or None for no limit.")
 
 
 def _check_tools(adapter: type[RolloutAdapter], names: Collection[str]) -> None:

@@ -14,6 +14,7 @@
         ├── SessionError       a session could not be opened
         ├── SessionLimitError  `max_sessions` are open, and none of them ends
         ├── ToolError          the environment raised an exception in a tool
+        ├── PreflightError     a trainer's settings would make the training fail, or learn from wrong data
         ├── PromptMismatch     a session's prompt is not the one in the dataset
         └── SchemaDrift        the live tools no longer fit the adapter
 
@@ -105,6 +106,10 @@ class SessionLimitError(RolloutError):
 
 class ToolError(RolloutError):
     """The environment raised an exception in a tool. The session goes on, unless the next call finds it lost."""
+
+
+class PreflightError(RolloutError):
+    """A trainer's settings are certain to make the training fail, or learn from wrong data. Nothing has begun yet."""
 
 
 class PromptMismatch(RolloutError):

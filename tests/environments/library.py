@@ -28,7 +28,7 @@ class Library(Environment):
     @classmethod
     def list_tasks(cls, split: str) -> Sequence[Any]:
         """Three tasks with a short prompt, and one with a long one."""
-        return [{"words": 5}, {"words": 6}, {"words": 7}, {"words": 3000}]
+        return [{"words": 5}, {"words": 6}, {"words": 7}, {"words": 300}]
 
     def get_prompt(self) -> list[TextBlock]:
         """As many words as the task says."""

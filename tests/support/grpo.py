@@ -71,10 +71,10 @@ def train(
     returns the trainer."""
     fast = tokenizer()
     options = {"max_completion_length": 256, "max_tool_calling_iterations": 3, "shuffle_dataset": False} | options
+    options.setdefault("per_device_eval_batch_size", batch)
     arguments = trl.GRPOConfig(
         output_dir=str(folder),
         per_device_train_batch_size=batch,
-        per_device_eval_batch_size=batch,
         num_generations=2,
         max_steps=1,
         report_to="none",

@@ -53,6 +53,7 @@ class RolloutAdapter:
     _environment: Environment
     _ahead: Ahead | None = None
     _concurrent_tools: frozenset[str] = frozenset()
+    _preflight: Any = None  # a `Preflight` of the trainer that plays the rollout, if one does
 
     def __init__(self, plan: Plan | None = None) -> None:
         from orl_codegen.sessions.loop import close_on_signals
@@ -93,9 +94,12 @@ class RolloutAdapter:
             SessionError: No session could be opened.
             SchemaDrift: The environment's tools no longer fit the adapter.
             PromptMismatch: An earlier session's prompt was not the one in the dataset.
+            PreflightError: The trainer's settings are certain to make the training fail.
         """
         from orl_codegen.runtime.prompt_digest import check_prompt
 
+        if self._preflight is not None:
+            self._preflight.begin(self)
         try:
             self._raise_what_stops_training()
         finally:
@@ -105,7 +109,7 @@ class RolloutAdapter:
             task = self._task(task_index, split, task_spec)
             if prompt_digest is None:
                 self._session = self._take_ahead(task) or self._plan.open(task)
-                return self._first_prompt(self._session)
+                return self._checked(row.get("prompt"), self._first_prompt(self._session))
             self._session = self._plan.open(
                 task, messages=True, check_prompt=partial(check_prompt, digest=prompt_digest)
             )
@@ -133,6 +137,8 @@ class RolloutAdapter:
 
         if prompt_digest is not None:
             return None
+        if self._preflight is not None:
+            self._preflight.begin(self)
         self._raise_what_stops_training()
         task = self._task(task_index, split, task_spec)
         self._close()
@@ -157,6 +163,16 @@ class RolloutAdapter:
                 raise
             self.failure = str(error)
             return UNAVAILABLE
+
+    def _checked(self, asked: Any, answered: ToolResult) -> ToolResult:
+        """The prompt of a session, once the trainer's preflight has seen it."""
+        if self._preflight is not None:
+            try:
+                self._preflight.prompted(self, asked, answered)
+            except RolloutError:
+                self._close()
+                raise
+        return answered
 
     def _call(self, name: str, input: dict[str, Any]) -> ToolResult:
         """Call the tool `name`; arguments that are `UNSET` are left out of its input.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
 from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.trl.owning import owning
+from orl_codegen.trl.preflight.watching import Preflight, calling_trainer
 
 Adapter = TypeVar("Adapter", bound=RolloutAdapter)
 
@@ -23,10 +25,15 @@ class Factory(Generic[Adapter]):
     def __init__(self, adapter: type[Adapter], plan: Plan, unpickled: bool = False) -> None:
         self._adapter, self._plan = adapter, plan
         self._made: type[Adapter] = owning(adapter) if unpickled else adapter  # type: ignore[arg-type,assignment]
+        self._preflights: WeakKeyDictionary[Any, Preflight] = WeakKeyDictionary()
         close_on_signals()
 
     def __call__(self) -> Adapter:
-        return self._made(self._plan)
+        rollout = self._made(self._plan)
+        trainer = calling_trainer()
+        if trainer is not None:
+            rollout._preflight = self._preflights.setdefault(trainer, Preflight(trainer, self._plan))
+        return rollout
 
     def __repr__(self) -> str:
         return f"<environment_factory of {self._adapter.__qualname__}>"

@@ -8,6 +8,7 @@ from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.trl.owning import left_behind
+from orl_codegen.trl.preflight.dropped_results import note_dropped
 
 AT_ONCE = 32  # terminal tools that are called at the same time
 
@@ -32,6 +33,7 @@ def last_reward(
         PromptMismatch, SchemaDrift, SessionError: Went wrong while the model wrote, where TRL would not let it through.
     """
     ours = settled(completions, environments, prompts)
+    note_dropped(ours, completions)
     if log_metric is not None and any(ours):
         _report([rollout for rollout in ours if rollout is not None], log_metric)
     rewards = [None if rollout is None or _owns_reward(rollout) else rollout._score() for rollout in ours]

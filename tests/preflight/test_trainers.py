@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trl
+from transformers.trainer_utils import IntervalStrategy
 
 from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import PreflightError
@@ -206,15 +207,16 @@ def test_a_preflight_that_cannot_read_the_trainer_stops_nothing(
 
     class Odd(trl.GRPOTrainer):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
-            steps, self.args.steps_per_generation = self.args.steps_per_generation, "two\x1b[31m"
+            evaluated, self.args.per_device_eval_batch_size = self.args.per_device_eval_batch_size, "many"
+            self.args.eval_strategy = IntervalStrategy.STEPS
             try:
                 return super()._generate_and_score_completions(inputs)
             finally:
-                self.args.steps_per_generation = steps
+                self.args.per_device_eval_batch_size, self.args.eval_strategy = evaluated, IntervalStrategy.NO
 
     trainer = train(spec_of(server, num_tasks=2), play_echo, tmp_path, trainer_class=Odd)
     assert logged(trainer, "reward") == 1.0
-    (said, _) = warnings_in(caplog)
+    (said,) = warnings_in(caplog)
     assert said.startswith("The settings of the trainer could not be checked before the training: ")
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
     "show": "Show the tools as the model will see them.",
+    "doctor": "Check an adapter, a model and the settings of a trainer before training.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }
 

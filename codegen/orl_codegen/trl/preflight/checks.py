@@ -90,8 +90,10 @@ def _tool_calls(setting: Setting) -> Found:
 
 def _prompt_length(setting: Setting) -> Found:
     longest = max(setting.prompt_length(prompt) for prompt in setting.prompts or [[USER]])
-    what = "The longest prompt that is known" if setting.prompts else "The tools, without any prompt,"
-    text = f"{what} has {longest} tokens with the tools and the chat template"
+    if setting.prompts:
+        text = f"The longest prompt that is known has {longest} tokens with the tools and the chat template"
+    else:
+        text = f"The tools, without any prompt, have {longest} tokens in the chat template"
     if setting.context is None:
         return "ok", f"{text}; what the server takes is not known here."
     text += f", of {setting.context} that the model takes"

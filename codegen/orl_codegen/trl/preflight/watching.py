@@ -102,6 +102,7 @@ class Preflight:
         except Exception as error:  # another version of TRL, or a trainer of the user's own
             reason = printable(f"{type(error).__name__}: {error}")
             logger.warning("The settings of the trainer could not be checked before the training: %s.", reason)
+            self._prompted = True  # which would be the same line again
             return
         _say(diagnose(setting, CHECKS if prompt is None else PROMPT_LENGTH), _speaks(trainer))
 

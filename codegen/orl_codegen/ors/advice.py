@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from orl_codegen.ors.endpoint import Endpoint
@@ -36,6 +37,7 @@ class Means:
         nowhere: What may be wrong where there is no such route, environment or task.
         foreign: What may be wrong where the answer is not one of the standard.
         late: Wait longer, or find out what hangs.
+        secrets: Pass secrets.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Means:
     nowhere: str
     foreign: str
     late: str
+    secrets: str
 
 
 COMMAND = Means(
@@ -55,6 +58,7 @@ COMMAND = Means(
     nowhere="Is this the URL of an ORS server?",
     foreign="Is this the URL of an ORS server?",
     late="Check whether it is hanging, or allow more time with --timeout.",
+    secrets="Pass each with --secret KEY=ENVVAR.",
 )
 TRAINING = Means(
     key="It wants a key: pass it as api_key=.",
@@ -64,6 +68,7 @@ TRAINING = Means(
     nowhere="Check that the address is that of an ORS server, and that it has this environment and this task.",
     foreign="Check that the address is that of an ORS server.",
     late="Check in the server log whether it is hanging.",
+    secrets="Pass each with secrets={key: value}.",
 )
 IN_SESSION = replace(
     TRAINING,
@@ -84,6 +89,14 @@ def advice(failure: Failure, endpoint: Endpoint, means: Means) -> str:
     if isinstance(failure, Malformed):
         return means.foreign if failure.path is None else ODD_FIELD
     return LOG
+
+
+def about_secrets(missing: Sequence[str], means: Means) -> str:
+    """What to add to an error of an environment that was not given all the secrets that it requires."""
+    if not missing:
+        return ""
+    which = f"secret {missing[0]}, which was" if len(missing) == 1 else f"secrets {', '.join(missing)}, which were"
+    return f" The environment requires the {which} not passed. {means.secrets}"
 
 
 def tolerable(failure: Failure) -> bool:

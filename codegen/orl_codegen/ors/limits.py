@@ -12,6 +12,9 @@ CONNECT_WITHIN = 30.0
 ANSWER_WITHIN = 60.0
 """A question that no environment has to work for (tasks, splits, variants), with all of its retries."""
 
+ADVICE_WITHIN = 10.0
+"""A question whose answer only makes an error more helpful: which secrets an environment requires."""
+
 OPEN_WITHIN = 900.0
 """Each step of opening a session (its id, the task, the prompt, the tools), while its sandbox comes up. The platform's
 sandboxes need up to nine minutes when many start at once."""

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from orl_codegen.endings import begin_anew_in_children
 from orl_codegen.errors import SessionError, ToolError
 from orl_codegen.ors import limits
-from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, advice, tolerable
+from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, about_secrets, advice, tolerable
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Late, SessionOver, ToolRaised, Unreachable
+from orl_codegen.ors.failures import Failure, Late, Refused, SessionOver, ToolRaised, Unreachable
 from orl_codegen.ors.outputs import NotOffered, Output
+from orl_codegen.ors.platform import missing_secrets
 from orl_codegen.ors.session import CLOSED, Session
 from orl_codegen.sessions.loop import event_loop
 from orl_codegen.sessions.slots import Slot, Slots
@@ -189,9 +190,16 @@ class SessionHandle:
                 if opening == limits.OPENINGS or not _may_pass(failure):
                     what = f"No session of {self._endpoint.shown()} could be opened: {failure}"
                     alternative = self._alternative if tolerable(failure) and str(failure) != CLOSED else ""
-                    raise SessionError(self._told(what, failure, TRAINING) + alternative) from None
+                    told = self._told(what, failure, TRAINING) + await self._secrets_behind(failure)
+                    raise SessionError(told + alternative) from None
             await asyncio.sleep(limits.pause(opening))
             opening += 1
+
+    async def _secrets_behind(self, failure: Failure) -> str:
+        """The secrets that the environment requires and was not given, where that may be why it refuses to open."""
+        if not isinstance(failure, Refused):
+            return ""
+        return about_secrets(await missing_secrets(self._endpoint, self._loop.pool), TRAINING)
 
     def _told(self, what: str, failure: Failure, means: Means) -> str:
         if str(failure) == CLOSED:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from orl_codegen.errors import printable
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, Unreachable
+from orl_codegen.ors.overrides import reserved
 
 LOG = "Check the server log."
 ODD_FIELD = "Fix the environment: the Open Reward Standard says otherwise."
@@ -112,6 +114,9 @@ def _about_status(refused: Refused, endpoint: Endpoint, means: Means) -> str:
         return means.key if endpoint.api_key is None else means.other_key
     if refused.status == 400 and TLS_WANTED.search(refused.message):
         return _other_scheme(endpoint)
+    if refused.status == 400 and means is TRAINING and (names := reserved(endpoint.env_overrides)):
+        shown = ", ".join(map(printable, names))
+        return f"{means.nowhere} Unless the environment is yours, leave {shown} out of env_overrides."
     if refused.status == 407:
         return CAUSES["proxy"]
     if 300 <= refused.status < 400:

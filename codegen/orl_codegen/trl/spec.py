@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from orl_codegen.errors import UsageError, printable
@@ -44,6 +44,9 @@ class OpenRewardSpec(Generic[Adapter]):
         indices: Train on the tasks at these indices.
         api_key: Key of the platform, instead of OPENREWARD_API_KEY. A URL gets a key only if one is passed here.
         secrets: Handed to the environment in each session: `{key: value}`, or `{key: (value, [allowed domain, ...])}`.
+        env_overrides: Environment variables that the platform sets in the container of each session, in place of the
+            environment's own: `{variable: value}`. They are masked as secrets are. Owners may override any; others
+            OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY.
         base_url: Where the environment runs, if not where the adapter was made from.
         variant: Which environment of the server, if not the one that the adapter was made from.
         include_metadata: Whether the fields of the tasks become columns of the dataset.
@@ -80,6 +83,7 @@ class OpenRewardSpec(Generic[Adapter]):
         indices: Sequence[int] | None = None,
         api_key: str | None = None,
         secrets: Secrets | None = None,
+        env_overrides: Mapping[str, str] | None = None,
         base_url: str | None = None,
         variant: str | None = None,
         include_metadata: bool = True,
@@ -118,6 +122,7 @@ class OpenRewardSpec(Generic[Adapter]):
             base_url=base_url,
             api_key=api_key,
             secrets=secrets,
+            env_overrides=env_overrides,
         )
         self._adapter = adapter
         self._plan = Plan(

@@ -72,6 +72,12 @@ TRAINING = Means(
     late="Check in the server log whether it is hanging.",
     secrets="Pass each with secrets={key: value}.",
 )
+PLATFORM = replace(
+    TRAINING,
+    nowhere="Check the name of the environment, and whether the key may be used for it.",
+    foreign="Check OPENREWARD_API_URL and OPENREWARD_URL, if they are set.",
+    late="Try again later.",
+)
 IN_SESSION = replace(
     TRAINING,
     nowhere="Check in the server log whether it has given the session up, or was started anew.",

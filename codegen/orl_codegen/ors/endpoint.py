@@ -116,7 +116,7 @@ def endpoint(
         _check_url(url)
         warn_where_ignored(overrides, variant)
         return Endpoint(url.rstrip("/"), variant, variant, api_key, secrets or {}, env_overrides=overrides)
-    if ":" in target or target.endswith(".py"):
+    if not is_catalog_name(target):
         raise UsageError(
             f"The adapter was made from the Python class {printable(target)}, which is not running anywhere yet. Serve "
             f"it and pass the URL: `with serve({printable(target)!r}) as url: OpenRewardSpec(..., base_url=url)`."
@@ -130,6 +130,11 @@ def endpoint(
     check_domains(secrets or {})
     urls = _platform_url("sessions", "SESSION"), _platform_url("api", "API")
     return Endpoint(urls[0], variant, target, key, secrets or {}, urls[1], overrides)
+
+
+def is_catalog_name(target: str) -> bool:
+    """Whether a target, as a snapshot records it, is an environment in the platform's catalog, `Owner/Name`."""
+    return not (":" in target or target.endswith(".py"))
 
 
 def _check_url(url: str) -> None:

@@ -25,8 +25,8 @@ def check_overrides(overrides: object) -> None:
     for name, value in dict(overrides or {}).items():  # type: ignore[call-overload]
         if not isinstance(name, str) or not name or "=" in name or "\0" in name:
             raise UsageError(
-                f"env_overrides has {printable(repr(name).partition('=')[0], 60)}, which is not the name of a variable. "
-                "Pass env_overrides={variable: value}."
+                f"env_overrides has {printable(repr(name).partition('=')[0], 60)}, which is not the name of a variable."
+                " Pass env_overrides={variable: value}."
             )
         if not isinstance(value, str) or "\0" in value:
             raise UsageError(
@@ -41,8 +41,8 @@ def warn_where_ignored(overrides: Mapping[str, str], variant: str) -> None:
         import logging
 
         logging.getLogger(__name__).warning(
-            "env_overrides are sent to the server of %s, but only the platform is known to carry them out. Otherwise set "
-            "the variables where the server is started.",
+            "env_overrides are sent to the server of %s, but only the platform is known to carry them out. Otherwise "
+            "set the variables where the server is started.",
             printable(variant),
         )
 

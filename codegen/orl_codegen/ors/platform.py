@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from orl_codegen.ors import limits
 from orl_codegen.ors.client import Client
@@ -51,6 +52,63 @@ def _key(part: Part) -> str:
     if not _KEY.fullmatch(part.text()):
         raise part.malformed("the key of a secret")
     return part.text()
+
+
+@dataclass(frozen=True)
+class TaskFigures:
+    """What the logged rollouts of a task earned.
+
+    Attributes:
+        index: The task.
+        variant: The environment on the server, as it was logged; None where it was not.
+        rollouts: How many there are.
+        average: Their average reward.
+        lowest: Their lowest reward.
+        highest: Their highest reward.
+    """
+
+    index: int
+    variant: str | None
+    rollouts: int
+    average: float
+    lowest: float
+    highest: float
+
+
+async def get_task_difficulty(endpoint: Endpoint, pool: Pool, filters: Mapping[str, str]) -> list[TaskFigures]:
+    """The figures of the tasks of an environment that is one of the platform; of tasks without any there are none.
+
+    Args:
+        endpoint: The environment.
+        pool: The connections.
+        filters: Which rollouts count: `split`, `model_name`, `min_model_params`, `max_model_params`, `training_stage`.
+
+    Raises:
+        Failure: There was no such answer.
+    """
+    route = "task-difficulty"
+    path = f"{environment_path(endpoint, route)}?{urlencode(filters)}"
+    answer = await api_client(endpoint, pool).get(path, within=limits.ANSWER_WITHIN)
+    return [_figures(part) for part in Part(answer, route, endpoint.safe).field("tasks").list()]
+
+
+def _figures(part: Part) -> TaskFigures:
+    variant = part.field("variant")
+    return TaskFigures(
+        part.field("task_index").count(),
+        None if variant.value is None else variant.text(),
+        part.field("num_rollouts").count(),
+        _number(part.field("avg_reward")),
+        _number(part.field("min_reward")),
+        _number(part.field("max_reward")),
+    )
+
+
+def _number(part: Part) -> float:
+    number = part.reward()
+    if number is None:
+        raise part.malformed("a finite number")
+    return number
 
 
 async def missing_secrets(endpoint: Endpoint, pool: Pool) -> list[str]:

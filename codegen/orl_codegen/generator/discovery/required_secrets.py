@@ -7,7 +7,7 @@ from orl_codegen.generator.discovery.connection import api_key_of
 from orl_codegen.generator.discovery.running import run
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, Target
-from orl_codegen.ors.advice import COMMAND, advice
+from orl_codegen.ors.advice import PLATFORM, advice
 from orl_codegen.ors.endpoint import endpoint
 from orl_codegen.ors.failures import Failure
 from orl_codegen.ors.platform import list_required_secrets
@@ -32,5 +32,5 @@ async def _asked(target: CatalogName, options: Options) -> tuple[str, ...]:
         async with Pool() as pool:
             return tuple(await list_required_secrets(place, pool, within=options.timeout))
     except Failure as failure:
-        reason, todo = str(failure).rstrip("."), advice(failure, place, COMMAND)
+        reason, todo = str(failure).rstrip("."), advice(failure, place, PLATFORM)
     raise ServerError(f"The platform does not say which secrets {printable(target.record)} requires: {reason}. {todo}")

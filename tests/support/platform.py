@@ -6,6 +6,7 @@ and ours can be compared.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
@@ -39,7 +40,7 @@ class Platform:
     """The stand-in, for as long as `platform` lasts.
 
     Attributes:
-        answers: What a path of the API answers: JSON, or a status.
+        answers: What a path of the API answers: JSON, or a status; or after how many seconds (a float) it does.
         sent: What paths of the API were sent, and `/create_session`.
         server: The server.
     """
@@ -47,6 +48,10 @@ class Platform:
     answers: dict[str, Any]
     server: RunningServer
     sent: list[Sent] = field(default_factory=list)
+
+    def events(self) -> list[Any]:
+        """The events of rollouts that were uploaded, in their order."""
+        return [event for request in self.to("/v1/rollouts") for event in request.body["events"]]
 
     def to(self, path: str) -> list[Sent]:
         """The requests to one path."""
@@ -71,6 +76,9 @@ def platform(*environments: type, answers: Mapping[str, Any] | None = None) -> I
             await otherwise.app(scope, _once(body), send)
         else:
             answer = there.answers.get(path, 404)
+            if isinstance(answer, float):
+                await asyncio.sleep(answer)
+                answer = {}
             status, text = (answer, b"{}") if isinstance(answer, int) else (200, json.dumps(answer).encode())
             await respond(send, status, text)
 
@@ -94,8 +102,6 @@ async def _body(receive: Any) -> bytes:
 
 def _once(body: bytes) -> Any:
     """A `receive` that gives a body that has been read already, and then waits for the client to go."""
-    import asyncio
-
     given = []
 
     async def receive() -> Any:

@@ -132,6 +132,24 @@ def endpoint(
     return Endpoint(urls[0], variant, target, key, secrets or {}, urls[1], overrides)
 
 
+def platform_api(where: Endpoint) -> tuple[str, str]:
+    """The platform's API, and the key for it, also of an environment that runs elsewhere: the key that was passed for
+    that is not the platform's.
+
+    Raises:
+        UsageError: There is no key of the platform.
+    """
+    if where.api_url is not None and where.api_key is not None:
+        return where.api_url, where.api_key
+    key = os.environ.get("OPENREWARD_API_KEY")
+    if not key:
+        raise UsageError(
+            "log_rollouts uploads to the platform, which asks for a key. Set OPENREWARD_API_KEY, or leave log_rollouts "
+            "out."
+        )
+    return _platform_url("api", "API"), key
+
+
 def is_catalog_name(target: str) -> bool:
     """Whether a target, as a snapshot records it, is an environment in the platform's catalog, `Owner/Name`."""
     return not (":" in target or target.endswith(".py"))

@@ -86,6 +86,22 @@ DETAIL_BYTES = 64 * 1024
 """What is read of an answer that refuses a request."""
 
 
+LOG_EVERY = 1.0
+"""How long events of rollouts wait for further ones, where `log_rollouts=` uploads them."""
+
+LOG_WITHIN = 60.0
+"""A request that uploads such events, with its retries."""
+
+LOG_EVENTS, LOG_BYTES = 128, 1_000_000
+"""What goes into one of those requests, as JSON; a single event may be larger. The SDK takes as much."""
+
+LOG_QUEUE_BYTES = 64 * 1024 * 1024
+"""Events that wait to be uploaded, of one environment in one process, as JSON."""
+
+LOG_FAILURES = 5
+"""How many uploads may fail in a row until no further one is tried."""
+
+
 def pause(attempt: int) -> float:
     """Seconds before the next attempt, after `attempt` of them."""
     return min(FIRST_PAUSE * 2.0 ** min(attempt - 1, 10), LONGEST_PAUSE)

@@ -92,6 +92,19 @@ async def get_task_difficulty(endpoint: Endpoint, pool: Pool, filters: Mapping[s
     return [_figures(part) for part in Part(answer, route, endpoint.safe).field("tasks").list()]
 
 
+async def ids_of(endpoint: Endpoint, client: Client) -> dict[str, str]:
+    """`environment_id` and `variant_id`, as far as the platform says them within a moment."""
+    ids: dict[str, str] = {}
+    with contextlib.suppress(Failure):
+        answer = await client.get(environment_path(endpoint), within=limits.ADVICE_WITHIN)
+        ids["environment_id"] = Part(answer, "environments", endpoint.safe).field("id").text()
+        listed = await client.get(environment_path(endpoint, "variants"), within=limits.ADVICE_WITHIN)
+        for variant in Part(listed, "variants", endpoint.safe).list():
+            if variant.field("name").text("").lower() == endpoint.variant.lower():
+                ids["variant_id"] = variant.field("id").text()
+    return ids
+
+
 def _figures(part: Part) -> TaskFigures:
     variant = part.field("variant")
     return TaskFigures(

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, get_args
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import endpoint
+from orl_codegen.ors.rollout_events import run_of
 from orl_codegen.ors.secrets import Secrets
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
+from orl_codegen.runtime.rollout_log import RolloutLog
 from orl_codegen.runtime.vocabulary import bound_tools
 from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.sessions.slots import Slots
@@ -69,6 +71,9 @@ class OpenRewardSpec(Generic[Adapter]):
         concurrent_tools: Names of tools, as the model knows them, whose calls may run at the same time within a rollout
             without changing what they answer. `orl_codegen.trl.GRPOTrainer` sends several of them in a row in order,
             without waiting in between. By default each call waits for the one before.
+        log_rollouts: Upload the rollouts to the platform under this name of a run: prompts, calls, results, rewards and
+            failures, with keys and secrets masked. `{"run_name": ..., "model_name": ...}` also says what the run is
+            (`RUN_INFO` in `ors/rollout_events.py`). By default nothing is uploaded.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -98,6 +103,7 @@ class OpenRewardSpec(Generic[Adapter]):
         progress: bool | None = None,
         max_sessions: int | None = None,
         concurrent_tools: Collection[str] = (),
+        log_rollouts: str | Mapping[str, Any] | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -137,6 +143,7 @@ class OpenRewardSpec(Generic[Adapter]):
             on_reset_failure=on_reset_failure,
             call_within=call_timeout,
             concurrent_tools=frozenset(concurrent_tools),
+            log=None if log_rollouts is None else RolloutLog(run_of(log_rollouts), environment, where),
             slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_signals()  # adapters may be made on other threads, which cannot arrange it

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from orl_codegen.errors import OrlCodegenError
     from orl_codegen.serving import serve
     from orl_codegen.trl.combine import combine
+    from orl_codegen.trl.difficulty import tasks_by_difficulty
     from orl_codegen.trl.spec import OpenRewardSpec
 
-__all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve"]
+__all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve", "tasks_by_difficulty"]
 
 _HOMES = {
     "OpenRewardSpec": "orl_codegen.trl.spec",
     "OrlCodegenError": "orl_codegen.errors",
     "combine": "orl_codegen.trl.combine",
     "serve": "orl_codegen.serving",
+    "tasks_by_difficulty": "orl_codegen.trl.difficulty",
 }
 
 

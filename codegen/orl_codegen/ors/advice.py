@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from orl_codegen.errors import printable
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.ors.failures import Failure, Late, Malformed, Refused, Unreachable
+from orl_codegen.ors.overrides import reserved
 
 LOG = "Check the server log."
 ODD_FIELD = "Fix the environment: the Open Reward Standard says otherwise."
@@ -36,6 +39,7 @@ class Means:
         nowhere: What may be wrong where there is no such route, environment or task.
         foreign: What may be wrong where the answer is not one of the standard.
         late: Wait longer, or find out what hangs.
+        secrets: Pass secrets.
     """
 
     key: str
@@ -45,6 +49,7 @@ class Means:
     nowhere: str
     foreign: str
     late: str
+    secrets: str
 
 
 COMMAND = Means(
@@ -55,6 +60,7 @@ COMMAND = Means(
     nowhere="Is this the URL of an ORS server?",
     foreign="Is this the URL of an ORS server?",
     late="Check whether it is hanging, or allow more time with --timeout.",
+    secrets="Pass each with --secret KEY=ENVVAR.",
 )
 TRAINING = Means(
     key="It wants a key: pass it as api_key=.",
@@ -64,6 +70,13 @@ TRAINING = Means(
     nowhere="Check that the address is that of an ORS server, and that it has this environment and this task.",
     foreign="Check that the address is that of an ORS server.",
     late="Check in the server log whether it is hanging.",
+    secrets="Pass each with secrets={key: value}.",
+)
+PLATFORM = replace(
+    TRAINING,
+    nowhere="Check the name of the environment, and whether the key may be used for it.",
+    foreign="Check OPENREWARD_API_URL and OPENREWARD_URL, if they are set.",
+    late="Try again later.",
 )
 IN_SESSION = replace(
     TRAINING,
@@ -86,6 +99,14 @@ def advice(failure: Failure, endpoint: Endpoint, means: Means) -> str:
     return LOG
 
 
+def about_secrets(missing: Sequence[str], means: Means) -> str:
+    """What to add to an error of an environment that was not given all the secrets that it requires."""
+    if not missing:
+        return ""
+    which = f"secret {missing[0]}, which was" if len(missing) == 1 else f"secrets {', '.join(missing)}, which were"
+    return f" The environment requires the {which} not passed. {means.secrets}"
+
+
 def tolerable(failure: Failure) -> bool:
     """Whether a failure is one of the environment or of a moment, so that a run may go on without the rollout; nothing
     that is wrong with the address, the key or the connection as such."""
@@ -99,6 +120,9 @@ def _about_status(refused: Refused, endpoint: Endpoint, means: Means) -> str:
         return means.key if endpoint.api_key is None else means.other_key
     if refused.status == 400 and TLS_WANTED.search(refused.message):
         return _other_scheme(endpoint)
+    if refused.status == 400 and means is TRAINING and (names := reserved(endpoint.env_overrides)):
+        shown = ", ".join(map(printable, names))
+        return f"{means.nowhere} Unless the environment is yours, leave {shown} out of env_overrides."
     if refused.status == 407:
         return CAUSES["proxy"]
     if 300 <= refused.status < 400:

@@ -11,7 +11,7 @@ import datetime
 import email.utils
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from orl_codegen.ors import limits
@@ -122,11 +122,17 @@ class Client:
 
     # The life of a session id.
 
-    async def start(self, within: float) -> None:
+    async def start(self, within: float, env: Mapping[str, str] | None = None) -> None:
         """Have the server give out a session id, which it names as the task of the stream. Asking twice does no harm:
-        an id that is never used costs the server nothing."""
+        an id that is never used costs the server nothing.
+
+        Args:
+            within: Seconds.
+            env: Environment variables of its container.
+        """
         headers = self.endpoint.creation_headers()
-        answer = await self.stream("/create_session", {}, within=within, headers=headers, repeatable=True)
+        body = {"env": dict(env)} if env else {}
+        answer = await self.stream("/create_session", body, within=within, headers=headers, repeatable=True)
         if answer is not None and (sid := Part(answer, "create_session", self._safe).field("sid").text("")):
             self._adopt(sid)
         if not self.sid:

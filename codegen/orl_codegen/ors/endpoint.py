@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import quote, unquote, urlsplit
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.ors.overrides import check_overrides, warn_where_ignored
 from orl_codegen.ors.redaction import Mask
 from orl_codegen.ors.secrets import Secrets, check_domains, check_secrets, secrets_header
 
@@ -32,6 +33,7 @@ class Endpoint:
         api_key: Sent with each request, if there is one.
         secrets: Handed to the constructor of the environment: `{key: value}` or `{key: (value, allowed domains)}`.
         api_url: The platform's own API, which an environment may call with the key; None elsewhere.
+        env_overrides: Environment variables of the container of each session, in place of the environment's own.
     """
 
     url: str = field(repr=False)  # it may hold a password
@@ -40,6 +42,7 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     secrets: Secrets = field(default_factory=dict, repr=False)
     api_url: str | None = field(default=None, repr=False)
+    env_overrides: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def path(self, name: str) -> str:
         """The path of a route of the environment. Without the variant in it, each request would be redirected."""
@@ -56,7 +59,7 @@ class Endpoint:
         password = urlsplit(self.url).password or ""
         headers = [*self.creation_headers().values(), *self._basic()]
         return Mask(
-            {*values, self.api_key or "", password, unquote(password)},
+            {*values, *self.env_overrides.values(), self.api_key or "", password, unquote(password)},
             {text.rstrip(sign) for text in headers for sign in ("", "=")},
         )
 
@@ -89,6 +92,7 @@ def endpoint(
     base_url: str | None = None,
     api_key: str | None = None,
     secrets: Secrets | None = None,
+    env_overrides: Mapping[str, str] | None = None,
 ) -> Endpoint:
     """Work out where an environment is reached.
 
@@ -98,17 +102,21 @@ def endpoint(
         base_url: Where it runs, if not where the target says.
         api_key: Key of the platform, instead of OPENREWARD_API_KEY; a URL gets one only if it is passed here.
         secrets: Handed to the environment in each session.
+        env_overrides: Environment variables of the container of each session.
 
     Raises:
         UsageError: A Python class without `base_url`; something that is not a URL; a catalog name without a key; a
-            secret that is not text, or that the platform cannot place.
+            secret or a variable that is not text; a secret that the platform cannot place.
     """
     check_secrets(secrets)
+    check_overrides(env_overrides)
+    overrides = dict(env_overrides or {})
     url = base_url or (target if "://" in target else None)
     if url is not None:
         _check_url(url)
-        return Endpoint(url.rstrip("/"), variant, variant, api_key, secrets or {})
-    if ":" in target or target.endswith(".py"):
+        warn_where_ignored(overrides, variant)
+        return Endpoint(url.rstrip("/"), variant, variant, api_key, secrets or {}, env_overrides=overrides)
+    if not is_catalog_name(target):
         raise UsageError(
             f"The adapter was made from the Python class {printable(target)}, which is not running anywhere yet. Serve "
             f"it and pass the URL: `with serve({printable(target)!r}) as url: OpenRewardSpec(..., base_url=url)`."
@@ -120,9 +128,31 @@ def endpoint(
             "pass api_key=; or pass base_url= if you host the environment yourself."
         )
     check_domains(secrets or {})
-    return Endpoint(
-        _platform_url("sessions", "SESSION"), variant, target, key, secrets or {}, _platform_url("api", "API")
-    )
+    urls = _platform_url("sessions", "SESSION"), _platform_url("api", "API")
+    return Endpoint(urls[0], variant, target, key, secrets or {}, urls[1], overrides)
+
+
+def platform_api(where: Endpoint) -> tuple[str, str]:
+    """The platform's API, and the key for it, also of an environment that runs elsewhere: the key that was passed for
+    that is not the platform's.
+
+    Raises:
+        UsageError: There is no key of the platform.
+    """
+    if where.api_url is not None and where.api_key is not None:
+        return where.api_url, where.api_key
+    key = os.environ.get("OPENREWARD_API_KEY")
+    if not key:
+        raise UsageError(
+            "log_rollouts uploads to the platform, which asks for a key. Set OPENREWARD_API_KEY, or leave log_rollouts "
+            "out."
+        )
+    return _platform_url("api", "API"), key
+
+
+def is_catalog_name(target: str) -> bool:
+    """Whether a target, as a snapshot records it, is an environment in the platform's catalog, `Owner/Name`."""
+    return not (":" in target or target.endswith(".py"))
 
 
 def _check_url(url: str) -> None:

@@ -12,6 +12,9 @@ CONNECT_WITHIN = 30.0
 ANSWER_WITHIN = 60.0
 """A question that no environment has to work for (tasks, splits, variants), with all of its retries."""
 
+ADVICE_WITHIN = 10.0
+"""A question whose answer only makes an error more helpful: which secrets an environment requires."""
+
 OPEN_WITHIN = 900.0
 """Each step of opening a session (its id, the task, the prompt, the tools), while its sandbox comes up. The platform's
 sandboxes need up to nine minutes when many start at once."""
@@ -81,6 +84,22 @@ SPEC_BYTES = 256 * 1024
 
 DETAIL_BYTES = 64 * 1024
 """What is read of an answer that refuses a request."""
+
+
+LOG_EVERY = 1.0
+"""How long events of rollouts wait for further ones, where `log_rollouts=` uploads them."""
+
+LOG_WITHIN = 60.0
+"""A request that uploads such events, with its retries."""
+
+LOG_EVENTS, LOG_BYTES = 128, 1_000_000
+"""What goes into one of those requests, as JSON; a single event may be larger. The SDK takes as much."""
+
+LOG_QUEUE_BYTES = 64 * 1024 * 1024
+"""Events that wait to be uploaded, of one environment in one process, as JSON."""
+
+LOG_FAILURES = 5
+"""How many uploads may fail in a row until no further one is tried."""
 
 
 def pause(attempt: int) -> float:

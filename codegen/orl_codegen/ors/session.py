@@ -66,7 +66,7 @@ class Session:
         await self._while_open(asyncio.shield(self._creating))
 
     async def _create(self) -> None:
-        await self._client.start(self._open_within)
+        await self._client.start(self._open_within, self._endpoint.env_overrides)
         await self._client.create(self._task, self._open_within)
 
     async def _keep_alive(self, creating: asyncio.Future[None]) -> None:

@@ -108,10 +108,10 @@ class RolloutAdapter:
             self._begin()
             task = self._task(task_index, split, task_spec)
             if prompt_digest is None:
-                self._session = self._take_ahead(task) or self._plan.open(task)
+                self._session = self._take_ahead(task) or self._plan.open(task, rollout=True)
                 return self._checked(row.get("prompt"), self._first_prompt(self._session))
             self._session = self._plan.open(
-                task, messages=True, check_prompt=partial(check_prompt, digest=prompt_digest)
+                task, rollout=True, messages=True, check_prompt=partial(check_prompt, digest=prompt_digest)
             )
             return None
 
@@ -142,7 +142,7 @@ class RolloutAdapter:
         self._raise_what_stops_training()
         task = self._task(task_index, split, task_spec)
         self._close()
-        self._ahead = Ahead(task, self._plan.open(task))
+        self._ahead = Ahead(task, self._plan.open(task, rollout=True))
         return self._ahead
 
     def _take_ahead(self, task: dict[str, Any]) -> SessionHandle | None:

@@ -10,6 +10,7 @@ from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import Endpoint
 from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
+from orl_codegen.runtime.rollout_log import RolloutLog
 from orl_codegen.runtime.vocabulary import Environment
 from orl_codegen.sessions.handle import SessionHandle
 from orl_codegen.sessions.slots import Slots
@@ -41,6 +42,7 @@ class Plan:
         concurrent_tools: The wire names of the tools whose calls need not wait for each other within a rollout.
         max_tool_output: How many characters of a tool result the model is shown; None for all.
         slots: How many sessions may be on the server at a time.
+        log: Where the rollouts are logged, if they are.
         keep_for_group: Whether sessions stay open after their episode, because a group will be scored in one of them.
     """
 
@@ -57,6 +59,7 @@ class Plan:
     concurrent_tools: frozenset[str] = frozenset()
     max_tool_output: int | None = None
     slots: Slots = field(default_factory=Slots)
+    log: RolloutLog | None = None
     keep_for_group: bool = False
 
     def task(self, index: int, split: str | None = None) -> dict[str, Any]:
@@ -67,6 +70,7 @@ class Plan:
         self,
         task: Mapping[str, Any],
         *,
+        rollout: bool = False,
         messages: bool = False,
         check_prompt: Callable[[list[dict[str, Any]]], None] | None = None,
     ) -> SessionHandle:
@@ -74,6 +78,7 @@ class Plan:
 
         Args:
             task: As `task` gives it, or `{"task_spec": ...}`.
+            rollout: Whether a rollout is played in it, which is logged where that is wanted.
             messages: Ask for the prompt as messages, not as blocks.
             check_prompt: Given the prompt; what it raises ends the session.
         """
@@ -87,4 +92,5 @@ class Plan:
             alternative=ALTERNATIVES[self.on_reset_failure],
             learn_tools=self.agreement.learning(task),
             check_prompt=check_prompt,
+            witness=self.log.witness(task) if rollout and self.log else None,
         )

@@ -12,13 +12,15 @@ from typing import Any, TypeVar
 from orl_codegen.endings import begin_anew_in_children
 from orl_codegen.errors import SessionError, ToolError
 from orl_codegen.ors import limits
-from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, advice, tolerable
+from orl_codegen.ors.advice import IN_SESSION, TRAINING, Means, about_secrets, advice, tolerable
 from orl_codegen.ors.endpoint import Endpoint
-from orl_codegen.ors.failures import Failure, Late, SessionOver, ToolRaised, Unreachable
-from orl_codegen.ors.outputs import NotOffered, Output
+from orl_codegen.ors.failures import Failure, Late, Refused, SessionOver, ToolRaised, Unreachable
+from orl_codegen.ors.outputs import CallRefused, NotOffered, Output
+from orl_codegen.ors.platform import missing_secrets
 from orl_codegen.ors.session import CLOSED, Session
 from orl_codegen.sessions.loop import event_loop
 from orl_codegen.sessions.slots import Slot, Slots
+from orl_codegen.sessions.witness import Witness
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ class SessionHandle:
         learn_tools: Given the session while its prompt is asked for; gives the wire names of the tools that the task
             offers, None where that is not known. What it raises ends the session.
         check_prompt: Given the prompt; what it raises ends the session.
+        witness: Told how the session goes.
 
     Attributes:
         shown: The environment, for errors and warnings.
@@ -62,10 +65,12 @@ class SessionHandle:
         alternative: str = "",
         learn_tools: Learn | None = None,
         check_prompt: Callable[[list[JSON]], None] | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self._endpoint, self._task, self._toolset = endpoint, dict(task), toolset
         self._messages, self._call_within, self._alternative = messages, call_within, alternative
         self._learn_tools, self._check_prompt = learn_tools, check_prompt
+        self._witness = witness or Witness()
         self._offered: frozenset[str] | None = None
         self.shown = endpoint.shown()
         self._slots, self._slot = slots, Slot(self.shown)
@@ -160,9 +165,21 @@ class SessionHandle:
         if self._offered is not None and name not in self._offered:
             raise NotOffered(name, self._offered)
         try:
-            return await session.call(name, input)
-        except ToolRaised as raised:
-            raise ToolError(f"{name} failed: {str(raised) or 'it gave no reason'}") from None
+            output = await session.call(name, input)
+        except (CallRefused, ToolRaised) as error:
+            self._witness.refused(name, input, str(error))
+            if isinstance(error, CallRefused):
+                raise
+            raise ToolError(f"{name} failed: {str(error) or 'it gave no reason'}") from None
+        except Failure as failure:
+            self._note_failure(str(failure))
+            raise
+        self._witness.answered(name, input, output)
+        return output
+
+    def _note_failure(self, reason: str) -> None:
+        if not self.closed:
+            self._witness.failed(reason)
 
     async def _open(self) -> list[JSON]:
         self._opener = asyncio.current_task()
@@ -172,10 +189,12 @@ class SessionHandle:
         try:
             await self._slots.take(self._slot)
             prompt = await self._opened()
-        except Exception:
+        except Exception as error:
             self._slots.give_back(self._slot)
             self._loop.opened.discard(self)
+            self._note_failure(str(error))
             raise
+        self._witness.opened(prompt if self._messages else [{"role": "user", "blocks": prompt}])
         self._slot.at_rest = True
         return prompt
 
@@ -189,9 +208,16 @@ class SessionHandle:
                 if opening == limits.OPENINGS or not _may_pass(failure):
                     what = f"No session of {self._endpoint.shown()} could be opened: {failure}"
                     alternative = self._alternative if tolerable(failure) and str(failure) != CLOSED else ""
-                    raise SessionError(self._told(what, failure, TRAINING) + alternative) from None
+                    told = self._told(what, failure, TRAINING) + await self._secrets_behind(failure)
+                    raise SessionError(told + alternative) from None
             await asyncio.sleep(limits.pause(opening))
             opening += 1
+
+    async def _secrets_behind(self, failure: Failure) -> str:
+        """The secrets that the environment requires and was not given, where that may be why it refuses to open."""
+        if not isinstance(failure, Refused):
+            return ""
+        return about_secrets(await missing_secrets(self._endpoint, self._loop.pool), TRAINING)
 
     def _told(self, what: str, failure: Failure, means: Means) -> str:
         if str(failure) == CLOSED:

@@ -52,6 +52,7 @@ class SharedAnswers:
             "toolset": self._plan.toolset,
             "contract": self._plan.environment.digest,
             "secrets": sorted(self._plan.endpoint.secrets),  # their names
+            "env_overrides": sorted(self._plan.endpoint.env_overrides),  # likewise
             "on_reset_failure": self._plan.on_reset_failure,
             "tasks": _digest(tasks),
         }

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import endpoint
+from orl_codegen.ors.rollout_events import run_of
 from orl_codegen.ors.secrets import Secrets
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
+from orl_codegen.runtime.rollout_log import RolloutLog
 from orl_codegen.runtime.vocabulary import bound_tools
 from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.sessions.slots import Slots
@@ -44,6 +46,9 @@ class OpenRewardSpec(Generic[Adapter]):
         indices: Train on the tasks at these indices.
         api_key: Key of the platform, instead of OPENREWARD_API_KEY. A URL gets a key only if one is passed here.
         secrets: Handed to the environment in each session: `{key: value}`, or `{key: (value, [allowed domain, ...])}`.
+        env_overrides: Environment variables that the platform sets in the container of each session, in place of the
+            environment's own: `{variable: value}`. They are masked as secrets are. Owners may override any; others
+            OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY.
         base_url: Where the environment runs, if not where the adapter was made from.
         variant: Which environment of the server, if not the one that the adapter was made from.
         include_metadata: Whether the fields of the tasks become columns of the dataset.
@@ -69,6 +74,9 @@ class OpenRewardSpec(Generic[Adapter]):
         max_tool_output: How many characters of a tool result the model is shown: half of them from its beginning, half
             from its end, with a note in between that says how many were left out. By default all. Images stay, and
             rewards, metadata and `last_output` are those of the whole result.
+        log_rollouts: Upload the rollouts to the platform under this name of a run: prompts, calls, results, rewards and
+            failures, with keys and secrets masked. `{"run_name": ..., "model_name": ...}` also says what the run is
+            (`RUN_INFO` in `ors/rollout_events.py`). By default nothing is uploaded.
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
@@ -83,6 +91,7 @@ class OpenRewardSpec(Generic[Adapter]):
         indices: Sequence[int] | None = None,
         api_key: str | None = None,
         secrets: Secrets | None = None,
+        env_overrides: Mapping[str, str] | None = None,
         base_url: str | None = None,
         variant: str | None = None,
         include_metadata: bool = True,
@@ -98,6 +107,7 @@ class OpenRewardSpec(Generic[Adapter]):
         max_sessions: int | None = None,
         concurrent_tools: Collection[str] = (),
         max_tool_output: int | None = None,
+        log_rollouts: str | Mapping[str, Any] | None = None,
     ) -> None:
         if not (isinstance(adapter, type) and issubclass(adapter, RolloutAdapter) and hasattr(adapter, "_environment")):
             raise UsageError(
@@ -122,6 +132,7 @@ class OpenRewardSpec(Generic[Adapter]):
             base_url=base_url,
             api_key=api_key,
             secrets=secrets,
+            env_overrides=env_overrides,
         )
         self._adapter = adapter
         self._plan = Plan(
@@ -137,6 +148,7 @@ class OpenRewardSpec(Generic[Adapter]):
             call_within=call_timeout,
             concurrent_tools=frozenset(concurrent_tools),
             max_tool_output=max_tool_output,
+            log=None if log_rollouts is None else RolloutLog(run_of(log_rollouts), environment, where),
             slots=Slots() if max_sessions is None else Slots(max_sessions),
         )
         close_on_signals()  # adapters may be made on other threads, which cannot arrange it

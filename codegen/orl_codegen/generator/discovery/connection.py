@@ -18,10 +18,11 @@ from orl_codegen.generator.discovery import answers
 from orl_codegen.generator.options import Options
 from orl_codegen.generator.target import CatalogName, PythonClass, ServerURL, Target
 from orl_codegen.ors import limits
-from orl_codegen.ors.advice import COMMAND, advice
+from orl_codegen.ors.advice import COMMAND, about_secrets, advice
 from orl_codegen.ors.client import Client
 from orl_codegen.ors.endpoint import Endpoint, endpoint
 from orl_codegen.ors.failures import Failure, Late, Refused, Unreachable
+from orl_codegen.ors.platform import missing_secrets
 from orl_codegen.ors.session import Session
 from orl_codegen.ors.transport import Pool
 
@@ -86,6 +87,11 @@ class Server:
     def advice(self, failure: Failure) -> str:
         """What whoever runs the command can do about a failure."""
         return advice(failure, self.endpoint, COMMAND)
+
+    async def explained(self, error: ServerError) -> ServerError:
+        """Why a task could not be opened, with the secrets that the environment requires and was not given."""
+        missing = await missing_secrets(self.endpoint, self.pool)
+        return ServerError(f"{error}{about_secrets(missing, COMMAND)}") if missing else error
 
     def source(self, route: str) -> str:
         """A route in an error message."""
@@ -176,7 +182,7 @@ async def connected(
 
     `say` is told of sessions that may still be open in the end.
     """
-    place = endpoint(target.record, "", base_url=url, api_key=_api_key(target, options), secrets=_secrets(options))
+    place = endpoint(target.record, "", base_url=url, api_key=api_key_of(target, options), secrets=_secrets(options))
     async with Pool() as pool:
         client = Client(place, pool, sends=1)
         server = Server(printable(target.record), place, pool, client, options.timeout)
@@ -192,7 +198,8 @@ async def connected(
                 say(left)
 
 
-def _api_key(target: Target, options: Options) -> str | None:
+def api_key_of(target: Target, options: Options) -> str | None:
+    """The key to send, out of its environment variable; None where none is wanted."""
     if not isinstance(target, CatalogName) and options.api_key_env is None:
         return None  # the platform's key goes to the platform only
     key = os.environ.get(options.api_key_env or "OPENREWARD_API_KEY")

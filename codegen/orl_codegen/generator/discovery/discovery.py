@@ -200,7 +200,7 @@ async def _probe(
     probed = await probe(server, indices, options, progress.probed)
     failures = list(probed.failures.values())
     if failures and not (options.allow_partial and probed.found):
-        raise failures[0]
+        raise await server.explained(failures[0])
     for failure in failures:
         progress.say(str(failure))
     return probed.found

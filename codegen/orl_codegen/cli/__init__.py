@@ -24,6 +24,7 @@ from orl_codegen.version import __version__
 INTERRUPTED = 130
 
 COMMANDS = {
+    "init": "Set a project up: configuration, first adapter, GitHub workflow and pre-commit hook.",
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",

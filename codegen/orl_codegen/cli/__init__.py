@@ -28,7 +28,7 @@ COMMANDS = {
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
-    "show": "Show the tools as the model will see them.",
+    "show": "Show the tools as the model will see them, also as JSON or as its prompt.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }
 

@@ -140,11 +140,11 @@ def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = Tr
     return Selection(tuple(jobs), folder, config, defaults, whole=not targets)
 
 
-def job_of(text: str, **given: Any) -> Job:
-    """One TARGET with its options, for commands that do not need a folder."""
-    options = given_options(given)
-    job = _configured(text, options, find_config())[0]
-    return Job(job.target, override(job.options, options, Path.cwd()))
+def jobs_of(text: str | None, **given: Any) -> tuple[Job, ...]:
+    """One TARGET with its options, for commands that do not need a folder; without one, those of the configuration."""
+    options, config = given_options(given), find_config()
+    jobs = config.jobs if text is None else _configured(text, options, config)[:1]
+    return tuple(Job(job.target, override(job.options, options, Path.cwd())) for job in jobs)
 
 
 def given_options(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
+
+REPOSITORY = "orl-codegen/orl-codegen"
+"""The repository on GitHub, where the action and the pre-commit hook come from."""

@@ -24,10 +24,11 @@ from orl_codegen.version import __version__
 INTERRUPTED = 130
 
 COMMANDS = {
+    "init": "Set a project up: configuration, first adapter, GitHub workflow and pre-commit hook.",
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
-    "show": "Show the tools as the model will see them.",
+    "show": "Show the tools as the model will see them, also as JSON or as its prompt.",
     "doctor": "Check an adapter, a model and the settings of a trainer before training.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }

@@ -121,7 +121,7 @@ def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = Tr
         UsageError: There is nothing to do, no folder is named, or an option is invalid.
     """
     config = find_config()
-    options = _given(given)
+    options = given_options(given)
     jobs = [job for text in targets for job in _configured(text, options, config)] if targets else list(config.jobs)
     if not jobs and needs_jobs:
         raise UsageError(
@@ -140,14 +140,14 @@ def select(targets: Sequence[str], output: Path | None, *, needs_jobs: bool = Tr
     return Selection(tuple(jobs), folder, config, defaults, whole=not targets)
 
 
-def job_of(text: str, **given: Any) -> Job:
-    """One TARGET with its options, for commands that do not need a folder."""
-    options = _given(given)
-    job = _configured(text, options, find_config())[0]
-    return Job(job.target, override(job.options, options, Path.cwd()))
+def jobs_of(text: str | None, **given: Any) -> tuple[Job, ...]:
+    """One TARGET with its options, for commands that do not need a folder; without one, those of the configuration."""
+    options, config = given_options(given), find_config()
+    jobs = config.jobs if text is None else _configured(text, options, config)[:1]
+    return tuple(Job(job.target, override(job.options, options, Path.cwd())) for job in jobs)
 
 
-def _given(given: Mapping[str, Any]) -> dict[str, Any]:
+def given_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the command line, in the form that they have in the configuration."""
     options = {name: value for name, value in given.items() if value not in (None, ())}
     if "secrets" in options:

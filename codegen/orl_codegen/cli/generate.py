@@ -141,11 +141,11 @@ def _list_files(
     """Print a line for each changed file; for each unchanged one too, if the user wants to know or nothing changed."""
     for change in changes:
         done, planned = ("removed", "would remove") if change.new is None else ("wrote", "would write")
-        click.echo(f"{planned if dry_run else done} {_shown(change.path)}")
+        click.echo(f"{planned if dry_run else done} {relative_path(change.path)}")
     unchanged = {folder / name for made in adapters for name in made.files} - {change.path for change in changes}
     if verbose or not changes:
         for path in sorted(unchanged):
-            click.echo(f"unchanged {_shown(path)}")
+            click.echo(f"unchanged {relative_path(path)}")
 
 
 def unified_diff(path: Path, old: str | None, new: str | None) -> str:
@@ -153,8 +153,8 @@ def unified_diff(path: Path, old: str | None, new: str | None) -> str:
     import difflib
 
     names = [
-        f"a/{_shown(path)}" if old is not None else "/dev/null",
-        f"b/{_shown(path)}" if new is not None else "/dev/null",
+        f"a/{relative_path(path)}" if old is not None else "/dev/null",
+        f"b/{relative_path(path)}" if new is not None else "/dev/null",
     ]
     before, after = (old or "").split("\n"), (new or "").split("\n")
     lines = difflib.unified_diff(before, after, names[0], names[1], lineterm="")
@@ -195,7 +195,7 @@ def _stat(path: Path) -> Any:
         return None
 
 
-def _shown(path: Path) -> str:
+def relative_path(path: Path) -> str:
     """A path, relative to the working directory if it is inside it."""
     absolute = path.absolute()
     return printable(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path, 500)

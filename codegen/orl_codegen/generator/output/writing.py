@@ -96,6 +96,8 @@ def _apply(changed: Sequence[FileChange], hidden: Path) -> None:
             _stage(staged, path, change.new or "")
         except OSError as error:
             raise _not_written(path, error) from None
+    for _, path in ready:
+        path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _move(ready)
     except KeyboardInterrupt:  # a moment more, and what was begun is whole

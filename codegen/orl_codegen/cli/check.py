@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
+from orl_codegen.cli.reports import FAILING, destinations, hand_over, report_options
 from orl_codegen.drift.policy import DEFAULT_FAIL_ON, DEFAULT_PROFILE, Policy
-from orl_codegen.drift.rules import PROFILES, SEVERITIES, Profile, Severity
+from orl_codegen.drift.rules import PROFILES, Profile, Severity
 from orl_codegen.errors import UsageError, printable
 from orl_codegen.generator.config import Config
 from orl_codegen.generator.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from orl_codegen.drift.committed import Committed
-    from orl_codegen.drift.findings import Report
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-FAILING = SEVERITIES[: SEVERITIES.index("off")]
-"""The severities that can fail a check."""
-
-
-def report_options(command: Command) -> Command:
-    """The options that `check` and `diff` share."""
-    for option in reversed(_REPORT_OPTIONS):
-        command = option(command)
-    return command
-
-
-_REPORT_OPTIONS = [
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["text", "json", "github", "markdown", "sarif", "junit"]),
-        default="text",
-        show_default=True,
-        help="How the report is printed.",
-    ),
-    click.option(
-        "--profile",
-        type=click.Choice(PROFILES),
-        help="Whose severities count: those of a training run, or of code that calls the adapter.  "
-        f"[default: {DEFAULT_PROFILE}]",
-    ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(FAILING),
-        help=f"The mildest severity that gives exit status 1.  [default: {DEFAULT_FAIL_ON}]",
-    ),
-    click.option(
-        "--accept-block", "accept_blocks", is_flag=True, help="Add the TOML blocks that accept what fails, to paste."
-    ),
-]
 
 
 @click.command()
@@ -70,7 +31,8 @@ _REPORT_OPTIONS = [
 @click.option("-v", "--verbose", is_flag=True, help="Say why each finding matters and what to do.")
 @click.option("--dry-run", is_flag=True, hidden=True)  # accepted because generate has it; check never writes
 def check(
-    format_: str,
+    format_: str | None,
+    reports: tuple[str, ...],
     profile: Profile | None,
     fail_on: Severity | None,
     accept_blocks: bool,
@@ -85,11 +47,12 @@ def check(
     """Compare each module with its snapshot, each snapshot with the live environment, and type-check the modules.
 
     Without TARGET it checks every environment in [tool.orl-codegen] of pyproject.toml, or else every snapshot in the
-    output folder. Nothing is written. Exit status 0: no drift; 1: drift; 2: a comparison could not be made.
+    output folder. Only reports are written. Exit status 0: no drift; 1: drift; 2: a comparison could not be made.
     """
     from orl_codegen.cli.display import display, report_timings
     from orl_codegen.drift.inspection import CheckOptions, inspect_environments
 
+    places = destinations(format_, reports)
     selection = select(given.pop("targets"), given.pop("output"), needs_jobs=False, **given)
     severity, policy = settings(selection.config, profile, fail_on)
     options = CheckOptions(
@@ -110,16 +73,9 @@ def check(
             report_timings(shown, stopwatch)
     for failure in report.failures:
         click.echo(f"orl-codegen: {failure}", err=True)
-    if not quiet or report.findings or report.failures or format_ != "text":
-        print_report(replace(report, accept_blocks=accept_blocks), format_)
+    printing = not quiet or bool(report.findings or report.failures) or places.printed != "text"
+    hand_over(replace(report, accept_blocks=accept_blocks), places, printing=printing)
     return 2 if report.failures else int(report.failed)
-
-
-def print_report(report: Report, format_: str) -> None:
-    """Print a report, in colours on a terminal unless NO_COLOR is set."""
-    from orl_codegen.drift.formats import FORMATS
-
-    click.echo(FORMATS[format_](report), nl=False, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def settings(config: Config, profile: Profile | None, fail_on: Severity | None) -> tuple[Severity, Policy]:

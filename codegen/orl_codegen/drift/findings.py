@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,6 +36,24 @@ class Finding:
     line: int = 1
     accepted: str | None = None
     note: str = ""
+
+
+@dataclass(frozen=True)
+class ToolFindings:
+    """What was found about one tool, or about the environment where `tool` is None, and the place it points to."""
+
+    tool: str | None
+    file: str
+    line: int
+    findings: tuple[Finding, ...]
+
+
+def by_tool(findings: Iterable[Finding]) -> tuple[ToolFindings, ...]:
+    """Findings under their tools, in the order in which the tools first appear."""
+    groups: dict[tuple[str | None, str, int], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.change.tool, finding.file, finding.line), []).append(finding)
+    return tuple(ToolFindings(*place, tuple(found)) for place, found in groups.items())
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from orl_codegen.drift.acceptance import UNEDITED, Acceptance
-from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, ToolFindings, by_tool, counted
 from orl_codegen.drift.rules import RULES
 from orl_codegen.errors import defused, printable
 
@@ -34,9 +34,9 @@ def _environment(checked: Checked, verbose: bool) -> Iterator[str]:
     width = max((len(comparison.name) for comparison in checked.comparisons), default=0)
     for comparison in checked.comparisons:
         yield f"  {comparison.name:<{width}}  {_outcome(comparison)}"
-        for heading, findings in _by_tool(comparison).items():
-            yield f"    {heading}"
-            for finding in findings:
+        for group in by_tool(comparison.findings):
+            yield f"    {_heading(group)}"
+            for finding in group.findings:
                 yield from _finding(finding)
                 yield from _meaning(finding) if verbose else ()
     if checked.diff:
@@ -52,14 +52,9 @@ def _outcome(comparison: Comparison) -> str:
     return ", ".join(filter(None, [_OUTCOMES[comparison.outcome], *words]))
 
 
-def _by_tool(comparison: Comparison) -> dict[str, list[Finding]]:
-    """The findings under their tools and the lines of these, those with the most severe finding first."""
-    groups: dict[str, list[Finding]] = {}
-    for finding in comparison.findings:
-        tool = finding.change.tool
-        name = [] if tool is None else [click.style(printable(tool), bold=True)]
-        groups.setdefault("  ".join([*name, f"{finding.file}:{finding.line}"]), []).append(finding)
-    return groups
+def _heading(group: ToolFindings) -> str:
+    name = [] if group.tool is None else [click.style(printable(group.tool), bold=True)]
+    return "  ".join([*name, f"{group.file}:{group.line}"])
 
 
 def _finding(finding: Finding) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _apply(changed: Sequence[FileChange], hidden: Path) -> None:
     ready = [(hidden / f"{STAGED}{number}", change.path) for number, change in enumerate(written)]
     for (staged, path), change in zip(ready, written, strict=True):
         try:
-            _stage(staged, path, change.new or "")
+            stage(staged, path, change.new or "")
         except OSError as error:
             raise _not_written(path, error) from None
     for _, path in ready:
@@ -106,7 +106,7 @@ def _apply(changed: Sequence[FileChange], hidden: Path) -> None:
     _remove([change.path for change in changed if change.new is None], [path for _, path in ready])
 
 
-def _stage(staged: Path, path: Path, text: str) -> None:
+def stage(staged: Path, path: Path, text: str) -> None:
     """Write a new text to disk, with the mode and owner of the file that it will replace.
 
     It is on the disk before it gets its name: otherwise a power failure could leave an empty file under that name.

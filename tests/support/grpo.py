@@ -93,7 +93,7 @@ def train(
         tools=tools,
         reward_funcs=spec.reward_funcs if reward_funcs is None else reward_funcs,
     )
-    with patch.object(trainer.model, "generate", side_effect=_writing(fast, write)):
+    with patch.object(trainer.model, "generate", side_effect=writing(fast, write)):
         trainer.train()
         if eval_dataset is not None:
             trainer.evaluate()
@@ -135,7 +135,9 @@ def logged(trainer: Any, name: str) -> float:
     return float(trainer.state.log_history[0][name])
 
 
-def _writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
+def writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
+    """What stands in for a model's `generate`."""
+
     def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
         texts = [write(text) + "<|im_end|>" for text in fast.batch_decode(input_ids)]
         rows = [fast(text, add_special_tokens=False)["input_ids"] for text in texts]

@@ -76,7 +76,9 @@ def test_values_of_json_and_toml_are_the_servers_own() -> None:
     paths = {change.path for change in changes}
     assert paths == {entry["path"] for entry in content}
     assert paths == {entry["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for entry in log}
-    assert {(entry.tool, entry.path) for entry in pasted(found)} <= {(change.tool, change.path) for change in changes}
+    for finding in found.failing:
+        [entry] = pasted(report([finding.change]))
+        assert (entry.tool, entry.path) == (finding.change.tool, finding.change.path)
     assert not report(changes, pasted(found)).failed
 
 
@@ -121,6 +123,16 @@ def test_a_report_in_bulk_is_short() -> None:
 def test_the_block_to_paste_survives_hostile_names() -> None:
     """The block is TOML that accepts exactly what was found, whatever the tool and its parameters are called."""
     assert not report(hostile(), pasted(report(hostile()))).failed
+
+
+def test_one_block_accepts_everything() -> None:
+    """However much was found in an environment, there is one block to paste and one reason to write."""
+    changes = [Change("param-removed", "search", f"/input_schema/properties/p{i}", "string") for i in range(20)]
+    found = report(changes)
+    text = click.unstyle(FORMATS["text"](replace(found, accept_blocks=True)))
+    assert text.count("[[tool.orl-codegen.accept]]") == text.count("reason = ") == 1
+    assert len(pasted(found)) == 20 and not report(changes, pasted(found)).failed
+    assert report([*changes, ORDINARY[0]], pasted(found)).failing[0].change == ORDINARY[0]
 
 
 def pasted(found: Report) -> tuple[Acceptance, ...]:

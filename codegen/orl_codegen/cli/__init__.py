@@ -27,6 +27,7 @@ COMMANDS = {
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
+    "changelog": "Tell what changed in the adapters between two git refs, for release notes.",
     "show": "Show the tools as the model will see them.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }

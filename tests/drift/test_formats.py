@@ -206,7 +206,27 @@ def test_markdown_is_a_table_and_nothing_else() -> None:
     }
     assert "@someone" not in outside_code and "**" not in outside_code and "evil" not in outside_code
     assert html.count("<tr>") == len(report(hostile()).findings) + 1
-    assert all(row.count("<td>") == 4 for row in html.split("<tr>")[2:])
+    assert all(row.count("<td>") == 5 for row in html.split("<tr>")[2:])
+
+
+def test_reports_keep_a_tool_together() -> None:
+    """However severe its findings are, those of a tool stand together in every format, and a table names it once."""
+    changes = [
+        Change("param-removed", "b", "/input_schema/properties/x", "string"),
+        Change("param-removed", "a", "/input_schema/properties/x", "string"),
+        Change("tool-description-changed", "b", "/description", "One.", "Two."),
+    ]
+    found = report(changes)
+    markdown = FORMATS["markdown"](found)
+    assert re.findall(r"^\| (`[ab]`|) \|.*of `([ab])`", markdown, re.MULTILINE) == [
+        ("`b`", "b"),
+        ("", "b"),
+        ("`a`", "a"),
+    ]
+    results = json.loads(FORMATS["sarif"](found))["runs"][0]["results"]
+    assert [result["locations"][0]["logicalLocations"][0]["name"] for result in results] == ["b", "b", "a"]
+    junit = ElementTree.fromstring(FORMATS["junit"](found)).findtext("testsuite/testcase/failure") or ""
+    assert re.findall(r"of `([ab])`", junit) == ["b", "b", "a"]
 
 
 def test_a_failed_comparison_is_code_in_markdown() -> None:

@@ -60,18 +60,24 @@ class Repository:
     def _files(self, ref: str | None, path: PurePosixPath) -> list[PurePosixPath]:
         if ref is None:
             place = self.root / path
-            found = place.iterdir() if place.is_dir() else [place]
+            found = place.glob("*.json") if place.is_dir() else [place]
             return [PurePosixPath(file.relative_to(self.root)) for file in found if file.is_file()]
-        command = ["git", "ls-tree", "-r", "-z", "--full-tree", "--name-only", ref]
-        listed = _run([*command, *([] if path == PurePosixPath() else [str(path)])], self.root).stdout.split(b"\0")
+        command = ["git", "ls-tree", "-r", "-z", "--full-tree", "--name-only", "--", ref]
+        listed = self._read([*command, *([] if path == PurePosixPath() else [str(path)])]).split(b"\0")
         names = (PurePosixPath(name.decode("utf-8", "surrogateescape")) for name in listed if name)
         return [name for name in names if path in (name, name.parent)]
 
     def _text(self, ref: str | None, file: PurePosixPath) -> str:
         if ref is None:
             return read(self.root / file) or ""
-        done = _run(["git", "cat-file", "blob", f"{ref}:{file}"], self.root)
-        return done.stdout.decode("utf-8", "surrogateescape")
+        return self._read(["git", "cat-file", "blob", f"{ref}:{file}"]).decode("utf-8", "surrogateescape")
+
+    def _read(self, command: Sequence[str]) -> bytes:
+        done = _run(command, self.root)
+        if done.returncode:  # the ref is a commit, so a shallow or damaged repository is what is left
+            why = printable(done.stderr.decode("utf-8", "replace").strip())
+            raise UsageError(f"git cannot read {printable(command[-1], 500)} ({why}). Try git fsck, or fetch again.")
+        return done.stdout
 
 
 def find_repository() -> Repository:

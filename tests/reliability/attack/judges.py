@@ -146,6 +146,7 @@ NAIVE: dict[str, tuple[Judge, str]] = {
     "a comment": (markdown, "<!-- x -->\n\n| | What changed |\n|---|---|\n| error | § |\n"),
     "JSON": (plain_json, '{"message": "§"}'),
     "XML": (xml, '<testsuites><testcase><failure message="§">§</failure></testcase></testsuites>'),
+    "a browser": (html, "<style></style><p>§</p>"),
     "TOML": (toml, '[[tool.orl-codegen.accept]]\nfingerprint = "0"\ntool = "§"\n'),
     "a snapshot": (snapshot, '{"name": "§"}'),
     "a module": (module, 'class A:\n    def a(self):\n        """§"""\n'),

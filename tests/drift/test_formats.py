@@ -76,7 +76,9 @@ def test_values_of_json_and_toml_are_the_servers_own() -> None:
     paths = {change.path for change in changes}
     assert paths == {entry["path"] for entry in content}
     assert paths == {entry["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for entry in log}
-    assert {(entry.tool, entry.path) for entry in pasted(found)} <= {(change.tool, change.path) for change in changes}
+    for finding in found.failing:
+        [entry] = pasted(report([finding.change]))
+        assert (entry.tool, entry.path) == (finding.change.tool, finding.change.path)
     assert not report(changes, pasted(found)).failed
 
 
@@ -121,6 +123,16 @@ def test_a_report_in_bulk_is_short() -> None:
 def test_the_block_to_paste_survives_hostile_names() -> None:
     """The block is TOML that accepts exactly what was found, whatever the tool and its parameters are called."""
     assert not report(hostile(), pasted(report(hostile()))).failed
+
+
+def test_one_block_accepts_everything() -> None:
+    """However much was found in an environment, there is one block to paste and one reason to write."""
+    changes = [Change("param-removed", "search", f"/input_schema/properties/p{i}", "string") for i in range(20)]
+    found = report(changes)
+    text = click.unstyle(FORMATS["text"](replace(found, accept_blocks=True)))
+    assert text.count("[[tool.orl-codegen.accept]]") == text.count("reason = ") == 1
+    assert len(pasted(found)) == 20 and not report(changes, pasted(found)).failed
+    assert report([*changes, ORDINARY[0]], pasted(found)).failing[0].change == ORDINARY[0]
 
 
 def pasted(found: Report) -> tuple[Acceptance, ...]:
@@ -194,7 +206,27 @@ def test_markdown_is_a_table_and_nothing_else() -> None:
     }
     assert "@someone" not in outside_code and "**" not in outside_code and "evil" not in outside_code
     assert html.count("<tr>") == len(report(hostile()).findings) + 1
-    assert all(row.count("<td>") == 4 for row in html.split("<tr>")[2:])
+    assert all(row.count("<td>") == 5 for row in html.split("<tr>")[2:])
+
+
+def test_reports_keep_a_tool_together() -> None:
+    """However severe its findings are, those of a tool stand together in every format, and a table names it once."""
+    changes = [
+        Change("param-removed", "b", "/input_schema/properties/x", "string"),
+        Change("param-removed", "a", "/input_schema/properties/x", "string"),
+        Change("tool-description-changed", "b", "/description", "One.", "Two."),
+    ]
+    found = report(changes)
+    markdown = FORMATS["markdown"](found)
+    assert re.findall(r"^\| (`[ab]`|) \|.*of `([ab])`", markdown, re.MULTILINE) == [
+        ("`b`", "b"),
+        ("", "b"),
+        ("`a`", "a"),
+    ]
+    results = json.loads(FORMATS["sarif"](found))["runs"][0]["results"]
+    assert [result["locations"][0]["logicalLocations"][0]["name"] for result in results] == ["b", "b", "a"]
+    junit = ElementTree.fromstring(FORMATS["junit"](found)).findtext("testsuite/testcase/failure") or ""
+    assert re.findall(r"of `([ab])`", junit) == ["b", "b", "a"]
 
 
 def test_a_failed_comparison_is_code_in_markdown() -> None:

@@ -38,6 +38,14 @@ def test_a_fingerprint_accepts_one_change() -> None:
     assert not accepted({"fingerprint": "0" * 12, "reason": "fine"})
 
 
+def test_a_list_of_fingerprints_accepts_each() -> None:
+    """An entry may list fingerprints; those that cover nothing are unused one by one."""
+    entries = read_acceptances([{"fingerprint": [CHANGE.fingerprint, "0" * 12], "reason": "fine"}])
+    findings = Policy(accepted=entries).judge([CHANGE], "kitchen", "a.py", {})
+    assert [finding.accepted for finding in findings] == ["fine"]
+    assert [entry.fingerprint for entry in Policy(accepted=entries).unused(findings)] == ["0" * 12]
+
+
 def test_an_acceptance_may_be_for_one_environment() -> None:
     """With `environment` an entry holds only there, by place and by fingerprint; without it, everywhere."""
     for entry in (

@@ -28,6 +28,7 @@ COMMANDS = {
     "generate": "Snapshot, render, verify and write the adapters of TARGETs (the word may be omitted).",
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
+    "changelog": "Tell what changed in the adapters between two git refs, for release notes.",
     "show": "Show the tools as the model will see them, also as JSON or as its prompt.",
     "doctor": "Check an adapter, a model and the settings of a trainer before training.",
     "rules": "List every drift rule with its id, meaning and severity.",

@@ -24,7 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FAILING = SEVERITIES[: SEVERITIES.index("off")]
 """The severities that can fail a check."""
 
-REPORT_FORMATS = ("text", "json", "github", "markdown", "sarif", "junit")
+REPORT_FORMATS = ("text", "json", "github", "markdown", "sarif", "junit", "html")
 
 STANDARD_OUTPUT = "-"
 

@@ -10,6 +10,10 @@ tool = "search"
 path = "/description"
 reason = "reviewed in #12"
 expires = 2027-01-31
+
+[[tool.orl-codegen.accept]]
+fingerprint = ["0123456789ab", "ba9876543210"]
+reason = "reviewed in #13"
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -72,7 +76,18 @@ def read_acceptances(entries: object) -> tuple[Acceptance, ...]:
     """
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise ConfigError(f"{_ACCEPT} must be a list of tables.")
-    return tuple(_acceptance(entry) for entry in entries)
+    return tuple(_acceptance(one) for entry in entries for one in _each(entry))
+
+
+def _each(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """An entry with a list of fingerprints is one for each of them."""
+    fingerprints = entry.get("fingerprint")
+    if not isinstance(fingerprints, list):
+        yield entry
+    elif not fingerprints:
+        raise ConfigError(f"{_ACCEPT}: a list of fingerprints is empty. Remove the entry.")
+    else:
+        yield from ({**entry, "fingerprint": fingerprint} for fingerprint in fingerprints)
 
 
 def _acceptance(entry: Mapping[str, Any]) -> Acceptance:

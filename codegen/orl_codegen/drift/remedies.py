@@ -1,14 +1,18 @@
-"""The command that writes the files of an environment again, ready to paste into a shell."""
+"""What to do about findings: the command that writes the files again, and the TOML that accepts what was found."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from orl_codegen.drift.acceptance import UNEDITED
 from orl_codegen.drift.committed import shown_path
-from orl_codegen.errors import printable
+from orl_codegen.drift.findings import Finding
+from orl_codegen.drift.rules import RULES
+from orl_codegen.errors import defused, printable
 from orl_codegen.generator.options import Options
 
 
@@ -47,3 +51,43 @@ def _ranges(indices: Iterable[int]) -> Iterator[str]:
     for _, group in itertools.groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
         run = [index for _, index in group]
         yield str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+
+
+def acceptance_blocks(findings: Iterable[Finding]) -> str:
+    """The TOML that accepts these findings and nothing else, one block for each environment; those about files are
+    left out, because generating again fixes them."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if not RULES[finding.change.rule].about_files:
+            groups.setdefault(finding.environment, []).append(finding)
+    return "\n\n".join(_one(found[0]) if len(found) == 1 else _several(found) for found in groups.values())
+
+
+def _one(finding: Finding) -> str:
+    change = finding.change
+    values = {
+        "environment": finding.environment,
+        "rule": change.rule,
+        "tool": change.tool,
+        "path": change.path,
+        "fingerprint": change.fingerprint,
+    }
+    return _block(f"{key} = {toml_string(value)}" for key, value in values.items() if value is not None)
+
+
+def _several(findings: Sequence[Finding]) -> str:
+    """One block for all, by their fingerprints; a comment says what each of these is."""
+    lines = [
+        f'    "{finding.change.fingerprint}",  # {finding.change.rule}: {finding.change.what}' for finding in findings
+    ]
+    environment = f"environment = {toml_string(findings[0].environment)}"
+    return _block([environment, "fingerprint = [", *lines, "]"])
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "\n".join(["[[tool.orl-codegen.accept]]", *lines, f'reason = "{UNEDITED}"', "# expires = YYYY-MM-DD"])
+
+
+def toml_string(value: str) -> str:
+    """A TOML string: JSON's escapes are valid TOML once what `printable` escapes is escaped too."""
+    return defused(json.dumps(value, ensure_ascii=False), lambda character: f"\\U{ord(character):08X}")

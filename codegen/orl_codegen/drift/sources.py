@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from orl_codegen.drift.repository import GIT_TIMEOUT
 from orl_codegen.errors import SnapshotError, printable
 from orl_codegen.generator.output.folder import read
 from orl_codegen.generator.output.reading import lines_of
 from orl_codegen.generator.snapshot import Snapshot, load
-
-_GIT_TIMEOUT = 30.0
-"""Seconds that git may take."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,11 @@ def _from_git(ref: str, path: str) -> str:
         )
     command = ["git", "cat-file", "blob", f"{ref}:{path}"]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_GIT_TIMEOUT, check=True)
+        done = subprocess.run(command, capture_output=True, timeout=GIT_TIMEOUT, check=True)
     except FileNotFoundError:
         raise SnapshotError(f"{place} needs git, which is not installed. Name a file.") from None
     except subprocess.TimeoutExpired:
-        raise SnapshotError(f"git did not answer within {_GIT_TIMEOUT:g} seconds. Name a file instead.") from None
+        raise SnapshotError(f"git did not answer within {GIT_TIMEOUT:g} seconds. Name a file instead.") from None
     except subprocess.CalledProcessError as error:
         message = printable(error.stderr.decode("utf-8", "replace").strip())
         raise SnapshotError(

@@ -8,6 +8,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
@@ -23,6 +24,13 @@ OURS_IN_GITHUB = re.compile(r"^::(error|warning|notice) [\w=/.,% +-]+::", re.MUL
 MARKDOWN_TAGS = {"h3", "h4", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "code", "pre"}
 
 JUNIT_TAGS = {"testsuites", "testsuite", "testcase", "skipped", "failure", "error", "system-out"}
+
+HTML_TAGS = frozenset(
+    "html head meta title style body header h1 h2 h3 h4 h5 p b span input nav label main ol ul li a section div "
+    "article code mark details summary".split()
+)
+
+_OURS_IN_HTML = re.compile(r"(#?environment-\d+|show-\w+|checkbox|[a-z ]*)\Z")
 
 BUG = re.compile(r"Traceback \(most recent call last\)|this is a bug in orl-codegen")
 
@@ -52,6 +60,22 @@ def markdown(text: str) -> Iterator[str]:
     outside = re.sub(r"<code.*?</code>", "", html, flags=re.DOTALL)
     yield from (f"a tag: {tag}" for tag in {*re.findall(r"<[/!]?(\w+)", outside)} - MARKDOWN_TAGS)
     yield from (f"a mention: {found}" for found in re.findall(r"@\w+", outside))
+
+
+def html(text: str) -> Iterator[str]:
+    """A browser: only our elements, and no attribute with a word of a server's."""
+    yield from log(text)
+    page = HTMLParser()
+    found: list[tuple[str, list[tuple[str, str | None]]]] = []
+    page.handle_starttag = lambda tag, attributes: found.append((tag, attributes))  # type: ignore[method-assign]
+    page.feed(text.partition("</style>")[2])
+    page.close()
+    yield from (f"an element: {tag}" for tag in {tag for tag, _ in found} - HTML_TAGS)
+    for name, value in {attribute for _, attributes in found for attribute in attributes}:
+        if name not in ("class", "id", "for", "href", "type", "checked", "open") or not _OURS_IN_HTML.match(
+            value or ""
+        ):
+            yield f"an attribute: {name}={(value or '')[:60]!r}"
 
 
 def plain_json(text: str) -> Iterator[str]:
@@ -122,6 +146,7 @@ NAIVE: dict[str, tuple[Judge, str]] = {
     "a comment": (markdown, "<!-- x -->\n\n| | What changed |\n|---|---|\n| error | § |\n"),
     "JSON": (plain_json, '{"message": "§"}'),
     "XML": (xml, '<testsuites><testcase><failure message="§">§</failure></testcase></testsuites>'),
+    "a browser": (html, "<style></style><p>§</p>"),
     "TOML": (toml, '[[tool.orl-codegen.accept]]\nfingerprint = "0"\ntool = "§"\n'),
     "a snapshot": (snapshot, '{"name": "§"}'),
     "a module": (module, 'class A:\n    def a(self):\n        """§"""\n'),

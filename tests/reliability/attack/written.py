@@ -32,6 +32,7 @@ FORMATS: Mapping[str, Judge] = {
     "markdown": judges.markdown,
     "sarif": judges.plain_json,
     "junit": judges.xml,
+    "html": judges.html,
 }
 
 
@@ -160,7 +161,7 @@ class _Round:
             answers = wire(self.hostile, self.other)
             yield from self._run("generate", *common, "-v", "--diff", "--dry-run")
             for name, judge in FORMATS.items():
-                more = ("-v", "--diff") if name in ("text", "markdown") else ()
+                more = ("-v", "--diff") if name in ("text", "markdown", "html") else ()
                 yield from self._run("check", *common, "--format", name, *more, judge=judge)
             yield from self._accepted(common)
             Path("out/made.json").rename("harmless.json")

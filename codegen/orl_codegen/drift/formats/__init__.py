@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from orl_codegen.drift.findings import Report
 from orl_codegen.drift.formats.github import github_report
+from orl_codegen.drift.formats.html import html_report
 from orl_codegen.drift.formats.json import json_report
 from orl_codegen.drift.formats.junit import junit_report
 from orl_codegen.drift.formats.markdown import markdown_report
@@ -21,6 +22,7 @@ FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
         "markdown": markdown_report,
         "sarif": sarif_report,
         "junit": junit_report,
+        "html": html_report,
     }
 )
 """By the name that `--format` takes."""

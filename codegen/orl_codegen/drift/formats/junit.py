@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, counted
+from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, by_tool, counted
 from orl_codegen.drift.rules import SEVERITIES
 from orl_codegen.errors import printable
 
@@ -38,17 +38,22 @@ def _case(checked: Checked, comparison: Comparison, limit: int) -> Iterator[str]
     if comparison.outcome == "failed":
         yield f"      <error message={_attribute(comparison.note)}/>"
     if severe:
-        lines = "\n".join(map(_line, severe))
+        lines = _by_tool(severe)
         summary = _attribute(f"{len(severe)} finding{'' if len(severe) == 1 else 's'}")
         yield f'      <failure message={summary} type="drift">{_content(lines)}</failure>'
     mild = [finding for finding in comparison.findings if finding not in severe]
     if mild:
-        yield f"      <system-out>{_content(chr(10).join(map(_line, mild)))}</system-out>"
+        yield f"      <system-out>{_content(_by_tool(mild))}</system-out>"
     yield "    </testcase>"
 
 
 def _severe(comparison: Comparison, limit: int) -> list[Finding]:
     return [finding for finding in counted(comparison) if SEVERITIES.index(finding.severity) <= limit]
+
+
+def _by_tool(findings: Iterable[Finding]) -> str:
+    """A line for each finding, those about a tool together."""
+    return "\n".join(_line(finding) for group in by_tool(findings) for finding in group.findings)
 
 
 def _line(finding: Finding) -> str:

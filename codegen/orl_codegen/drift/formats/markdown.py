@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from orl_codegen.drift.findings import Checked, Finding, Report
-from orl_codegen.errors import defused
+from orl_codegen.drift.findings import Checked, Report, ToolFindings, by_tool, counted
+from orl_codegen.errors import defused, printable
 
 MARKER = "<!-- orl-codegen check -->"
 """The first line, by which a workflow finds its own comment to update it."""
@@ -18,7 +18,7 @@ _SIGNS = {"error": "🛑 error", "warning": "⚠️ warning", "info": "info"}
 
 
 def markdown_report(report: Report) -> str:
-    """A heading with the summary, a table for each environment with findings, and what to do."""
+    """A heading with the summary, a table for each comparison with its findings under their tools, and what to do."""
     blocks = [
         MARKER,
         f"### orl-codegen: {report.summary}",
@@ -46,8 +46,8 @@ def _section(checked: Checked) -> Iterator[str]:
         return
     yield f"#### {markdown_text(checked.name)} ({code_span(checked.target)})"
     for comparison in checked.comparisons:
-        rows = [_row(finding) for finding in comparison.findings if finding.accepted is None]
-        head = f"**{comparison.name}**\n\n| | What changed | Rule | Fingerprint |\n|---|---|---|---|"
+        rows = [row for group in by_tool(counted(comparison)) for row in _rows(group)]
+        head = f"**{comparison.name}**\n\n| Tool | | What changed | Rule | Fingerprint |\n|---|---|---|---|---|"
         for start in range(0, len(rows), 50):
             yield "\n".join([head, *rows[start : start + 50]])
     for comparison in failed:
@@ -59,9 +59,14 @@ def _section(checked: Checked) -> Iterator[str]:
         yield f"<details><summary>Diff of the module</summary>\n\n{fence}diff\n{checked.diff}{fence}\n\n</details>"
 
 
-def _row(finding: Finding) -> str:
-    message = markdown_text(" ".join(filter(None, [finding.message, finding.note])))
-    return f"| {_SIGNS[finding.severity]} | {message} | `{finding.change.rule}` | `{finding.change.fingerprint}` |"
+def _rows(group: ToolFindings) -> Iterator[str]:
+    """A row for each finding; the first one names the tool."""
+    tool = "" if group.tool is None else code_span(printable(group.tool))
+    for position, finding in enumerate(group.findings):
+        message = markdown_text(" ".join(filter(None, [finding.message, finding.note])))
+        change = finding.change
+        cells = (tool if position == 0 else "", _SIGNS[finding.severity], message)
+        yield f"| {' | '.join(cells)} | `{change.rule}` | `{change.fingerprint}` |"
 
 
 def markdown_text(text: str) -> str:

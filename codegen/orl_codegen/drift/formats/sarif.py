@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from orl_codegen.drift.findings import Finding, Report
+from orl_codegen.drift.findings import Finding, Report, by_tool
 from orl_codegen.drift.rules import RULES, Profile, Rule
 from orl_codegen.errors import json_escape, printable_lines
 from orl_codegen.version import __version__
@@ -17,7 +17,7 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note", "off": "none"
 
 def sarif_report(report: Report) -> str:
     """One run with the rules that it names; accepted findings are suppressed results."""
-    found = [finding for _, _, finding in report]
+    found = [finding for group in by_tool(finding for _, _, finding in report) for finding in group.findings]
     rules = [rule for rule in RULES.values() if any(finding.change.rule == rule.id for finding in found)]
     driver = {
         "name": "orl-codegen",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import click
 
-from orl_codegen.drift.acceptance import UNEDITED, Acceptance
+from orl_codegen.drift.acceptance import Acceptance
 from orl_codegen.drift.findings import Checked, Comparison, Finding, Report, ToolFindings, by_tool, counted
+from orl_codegen.drift.remedies import acceptance_blocks
 from orl_codegen.drift.rules import RULES
-from orl_codegen.errors import defused, printable
+from orl_codegen.errors import printable
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -87,7 +87,7 @@ def _closing(report: Report) -> Iterator[str]:
         yield "To accept what was found, run the same command with --accept-block: it prints what to paste."
     elif acceptable:
         heading = "To accept what was found, paste this into pyproject.toml and say why:"
-        yield "\n\n".join([heading, *map(acceptance_block, acceptable)])
+        yield f"{heading}\n\n{acceptance_blocks(acceptable)}"
     if report.unused:
         yield "\n".join(["Acceptances that cover nothing any more; remove them:", "", *map(_unused, report.unused)])
     yield from _commands(report)
@@ -106,22 +106,3 @@ def _commands(report: Report) -> Iterator[str]:
 def _unused(entry: Acceptance) -> str:
     words = filter(None, (entry.environment, entry.rule, entry.tool, entry.path, entry.fingerprint))
     return f"    {' '.join(map(printable, words))}: {printable(entry.reason)}"
-
-
-def acceptance_block(finding: Finding) -> str:
-    """The block of TOML that accepts this finding and nothing else."""
-    change = finding.change
-    pairs = {
-        "environment": finding.environment,
-        "rule": change.rule,
-        "tool": change.tool,
-        "path": change.path,
-        "fingerprint": change.fingerprint,
-    }
-    lines = [f"{key} = {toml_string(value)}" for key, value in pairs.items() if value is not None]
-    return "\n".join(["[[tool.orl-codegen.accept]]", *lines, f'reason = "{UNEDITED}"', "# expires = YYYY-MM-DD"])
-
-
-def toml_string(value: str) -> str:
-    """A TOML string: JSON's escapes are valid TOML once what `printable` escapes is escaped too."""
-    return defused(json.dumps(value, ensure_ascii=False), lambda character: f"\\U{ord(character):08X}")

@@ -2,7 +2,8 @@
 
     OrlCodegenError
     ├── UsageError             the command or the arguments cannot be carried out as given
-    │   └── ConfigError        the same, from `[tool.orl-codegen]` of pyproject.toml
+    │   ├── ConfigError        the same, from `[tool.orl-codegen]` of pyproject.toml
+    │   └── ExtraError         packages that it takes are not installed
     ├── TargetError            TARGET is none of the three kinds, or names no environment
     ├── ServerError            the server could not be reached, or did not answer as ORS says
     ├── SnapshotError          a file is not a snapshot, or was edited by hand
@@ -62,6 +63,10 @@ class UsageError(OrlCodegenError):
 
 class ConfigError(UsageError):
     """`[tool.orl-codegen]` of pyproject.toml holds something that is not understood."""
+
+
+class ExtraError(UsageError):
+    """What was asked for takes packages that an extra of orl-codegen brings, and that are not installed."""
 
 
 class TargetError(OrlCodegenError):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from orl_codegen.errors import ServerError, TargetError, printable
+from orl_codegen.extras import require
 
 CHILD = "orl_codegen.serving.child"
 START_WITHIN = 60.0
@@ -36,6 +37,7 @@ def serve(target: str | type, timeout: float = START_WITHIN) -> Iterator[str]:
         timeout: Seconds that the server may take to come up.
 
     Raises:
+        ExtraError: The SDK, which serves environments, is not installed.
         TargetError: The target does not name an environment, or names one that cannot be served.
         ServerError: The server did not come up in time, or its process ended.
     """
@@ -59,6 +61,7 @@ class ChildServer:
     name: str
 
     def __init__(self, target: str | type, folder: Path | None = None) -> None:
+        require("generate", "Serving a Python environment", ["openreward"])
         self._target = target if isinstance(target, str) else _target_of(target)
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         answer, report = os.pipe()

@@ -30,6 +30,7 @@ from itertools import groupby
 from threading import Lock, Thread
 from typing import Any
 
+from orl_codegen.extras import require
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.ahead import Ahead
 
@@ -46,6 +47,7 @@ SERIAL = "%s do not overlap, and training goes on as with TRL's own GRPOTrainer:
 @functools.cache
 def overlapping_trainer() -> type[Any]:
     """TRL's `GRPOTrainer` with overlapping resets and tool calls. It takes the same arguments."""
+    require("trl", "GRPOTrainer")
     import trl
 
     for what, seam in (("Tool calls", "_tool_call_loop"), ("Resets", "_generate_and_score_completions")):

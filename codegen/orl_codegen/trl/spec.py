@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.extras import require
 from orl_codegen.ors import limits
 from orl_codegen.ors.endpoint import endpoint
 from orl_codegen.ors.rollout_events import run_of
@@ -80,6 +81,7 @@ class OpenRewardSpec(Generic[Adapter]):
 
     Raises:
         UsageError: The arguments exclude each other, or the environment cannot be reached with them.
+        ExtraError: With `images="pil"`, Pillow is not installed.
     """
 
     def __init__(
@@ -117,6 +119,8 @@ class OpenRewardSpec(Generic[Adapter]):
         _check_tasks(num_tasks, indices)
         _one_of("prompts", prompts, get_args(Prompts))
         _one_of("images", images, get_args(Images))
+        if images == "pil":
+            require("trl", 'images="pil"', ["PIL"])
         _one_of("on_reset_failure", on_reset_failure, get_args(OnResetFailure))
         _check_limits(call_timeout, max_sessions, max_tool_output)
         _check_tools(adapter, concurrent_tools)
@@ -161,6 +165,7 @@ class OpenRewardSpec(Generic[Adapter]):
         """One row a task: `prompt`, `split` and `task_index` (which `reset` takes), and the fields of the task.
 
         Raises:
+            ExtraError: The extra `trl` is not installed.
             UsageError: There is no such split, variant or index.
             ServerError: The server could not be reached.
             SessionError: With `prompts="dataset"`, a session could not be opened; or none of them, with
@@ -207,6 +212,7 @@ class OpenRewardSpec(Generic[Adapter]):
         """The rows of `train_dataset` before they are one: `combine` puts those of several specs together."""
         from orl_codegen.trl import dataset, prompts, sharing
 
+        require("trl", "A dataset of tasks")
         plan = self._plan
         answers = sharing.SharedAnswers(plan, self._cache_dir)
         tasks = answers.tasks(self._num_tasks, self._indices)

@@ -8,11 +8,12 @@ DEV := $(VENV)/.dev
 PYTEST_ARGS ?= -n 2
 MUTATIONS_ARGS ?= --count 5000
 RELIABILITY_ARGS ?=
+MATRIX_ARGS ?=
 
-.PHONY: help demo test lint types generate golden fidelity mutations reliability bench clean
+.PHONY: help demo test test-matrix lint types docs docs-serve generate golden fidelity mutations reliability bench clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: $(BASE)  ## the main job, on an environment that ships with the package; no key, network or TRL needed
 	@$(BIN)/python examples/demo.py
@@ -20,12 +21,21 @@ demo: $(BASE)  ## the main job, on an environment that ships with the package; n
 test: $(DEV)  ## run all tests
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
+test-matrix: $(DEV)  ## run all tests on the oldest and the newest supported versions, and on each Python that is installed
+	$(BIN)/nox $(MATRIX_ARGS)
+
 lint: $(DEV)  ## check the style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: $(DEV)  ## run mypy, strictly
 	$(BIN)/mypy
+
+docs: $(DEV)  ## build the documentation in site/; broken links are errors
+	$(BIN)/mkdocs build --strict --quiet
+
+docs-serve: $(DEV)  ## show the documentation on loopback, and build it again whenever a page changes
+	$(BIN)/mkdocs serve
 
 generate: $(BASE)  ## write generated/ again
 	$(BIN)/orl-codegen generate
@@ -50,19 +60,20 @@ bench: $(DEV)  ## measure the speed, against TRL's own integration
 	$(BIN)/python -m benchmarks.generation
 
 clean:  ## remove the virtual environment and the caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .nox .pytest_cache .ruff_cache .hypothesis site
 
 $(BASE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing orl-codegen into $(VENV) ..."
-	@$(PIP) --editable .
+	@$(PIP) pip  # its version in constraints.txt knows dependency groups
+	@$(PIP) --editable ".[generate]"
 	@touch $@
 
 # torch first and alone: packages that depend on it then use this build instead of one for GPUs.
 $(DEV): $(BASE)
 	@echo "Installing TRL, torch and the test tools into $(VENV) ..."
 	@$(PIP) torch==2.13.0
-	@$(PIP) --editable ".[trl,dev]"
+	@$(PIP) --editable ".[generate,trl]" --group dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target $(VENV)/oldest-transformers transformers==5.2.0  # its docstring parser is tested as well
 	@touch $@

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from orl_codegen.cli.interrupted import Interrupted, said_if_interrupted
 from orl_codegen.endings import Interrupts
@@ -55,6 +56,12 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, without importing them, and a file: the word `generate` before a TARGET may be omitted."""
+        options = super(click.Group, self).shell_complete(ctx, incomplete)
+        named = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *options] if named or options else [CompletionItem(incomplete, type="file")]
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; click would print an empty line where it is interrupted."""
         with said_if_interrupted():
@@ -63,6 +70,8 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the word `generate` if it was omitted."""
         first = args[0] if args else ""
+        if ctx.resilient_parsing and not args:  # the first word is being completed
+            return super().parse_args(ctx, args)
         if first not in (*COMMANDS, "--help", "--version"):
             near = difflib.get_close_matches(first, COMMANDS, 1) if first.isalpha() else []
             if near:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from orl_codegen.errors import UsageError
+from orl_codegen.errors import OrlCodegenError, UsageError
 from orl_codegen.generator.config import Config, find_config, override
 from orl_codegen.generator.options import ON_CONFLICT, Job, Options
 from orl_codegen.generator.target import parse_target
@@ -50,6 +51,16 @@ def environment_options(command: Command) -> Command:
     return asking_options(command)
 
 
+def _complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The environments of the configuration, or else files."""
+    try:
+        known = [job.target.record for job in find_config().jobs]
+    except OrlCodegenError:  # it is told when the command runs
+        known = []
+    found = [CompletionItem(record) for record in known if record.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
 def _default(field: str) -> str:
     """What the help says about a default; `None` stands for "not given", so click does not know the defaults itself."""
     value = getattr(Options, field)
@@ -60,7 +71,7 @@ def _default(field: str) -> str:
 
 
 _ASKING = [
-    click.argument("targets", metavar="[TARGET]...", nargs=-1),
+    click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=_complete_target),
     click.option("--split", help="Split whose tasks are probed." + _default("split")),
     click.option("--variant", metavar="NAME", help="Which environment of a server with several."),
     click.option(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +12,12 @@ import click
 from orl_codegen.cli.arguments import Selection, environment_options, select, timings_option
 from orl_codegen.cli.display import Display, display, report, report_timings
 from orl_codegen.cli.interrupted import Written, said_if_interrupted
-from orl_codegen.errors import OrlCodegenError, UsageError, defused, printable
+from orl_codegen.errors import UsageError, defused, printable
 from orl_codegen.generator.stopwatch import Stopwatch
-from orl_codegen.generator.target import PythonClass, Target
 
 if TYPE_CHECKING:
     from orl_codegen.generator.output.writing import FileChange
     from orl_codegen.generator.pipeline import Adapter
-
-WATCH_EVERY = 0.5
 
 
 @click.command()
@@ -32,7 +27,9 @@ WATCH_EVERY = 0.5
 @click.option("--diff", "show_diff", is_flag=True, help="Print the unified diff of every change.")
 @click.option("--prune", is_flag=True, help="Remove files of orl-codegen that no environment of pyproject.toml claims.")
 @timings_option
-@click.option("--watch", is_flag=True, help="Generate again whenever the Python file of a TARGET changes.")
+@click.option(
+    "--watch", is_flag=True, help="Generate again whenever the Python code of a TARGET or the configuration changes."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Every note, and the unchanged files.")
 def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
@@ -43,18 +40,29 @@ def generate(watch: bool, prune: bool, offline: bool, **given: Any) -> int:
     """
     how = {name: given.pop(name) for name in ("dry_run", "show_diff", "quiet", "verbose", "timings")}
     how["type_check_all"] = given["type_check"] is True
-    selection = select(given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
+    choose = partial(select, given.pop("targets"), given.pop("output"), needs_jobs=not offline, **given)
+    if watch and (offline or prune):
+        raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
+    if watch:
+        return _watch(choose, partial(_generate, offline=False, prune=False, written=Written(), **how))
+    selection = choose()
     if prune and not (selection.whole and selection.config.jobs):
         raise UsageError(
             "--prune removes files that no environment of pyproject.toml claims. List the environments there, in "
             "[[tool.orl-codegen.environments]], and do not name a TARGET."
         )
-    if watch:
-        if offline or prune:
-            raise UsageError("--watch keeps asking the live environments: leave out --offline and --prune.")
-        return _watch(selection, **how)
     with said_if_interrupted() as written:
         return _generate(selection, offline=offline, prune=prune, written=written, **how)
+
+
+def _watch(choose: Callable[[], Selection], work: Callable[[Selection], int]) -> int:
+    """Generate now and after each change, until Ctrl-C, which is how this is meant to end."""
+    from orl_codegen.cli.watching import work_on_changes
+
+    try:
+        work_on_changes(choose, work)
+    except KeyboardInterrupt:
+        return 0
 
 
 def _generate(
@@ -159,40 +167,6 @@ def unified_diff(path: Path, old: str | None, new: str | None) -> str:
     before, after = (old or "").split("\n"), (new or "").split("\n")
     lines = difflib.unified_diff(before, after, names[0], names[1], lineterm="")
     return "".join(f"{defused(line)}\n" for line in lines)
-
-
-def _watch(selection: Selection, **how: Any) -> int:
-    """Generate now and after each change of a file, until interrupted. After an error, wait for the next change."""
-    watched = [(job, path) for job in selection.jobs if (path := _python_file(job.target))]
-    if not watched:
-        raise UsageError("--watch watches Python files, and no TARGET is one. Name path/to/server.py[:Class].")
-    selection, files = replace(selection, jobs=tuple(job for job, _ in watched)), [path for _, path in watched]
-    try:
-        while True:
-            seen = _stamps(files)
-            try:
-                _generate(selection, offline=False, prune=False, written=Written(), **how)
-            except OrlCodegenError as error:
-                click.echo(f"orl-codegen: {error}", err=True)
-            while _stamps(files) == seen:
-                time.sleep(WATCH_EVERY)
-    except KeyboardInterrupt:
-        return 0
-
-
-def _python_file(target: Target) -> Path | None:
-    return target.path if isinstance(target, PythonClass) else None
-
-
-def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:
-    return [(stat.st_mtime_ns, stat.st_size) if (stat := _stat(path)) else None for path in files]
-
-
-def _stat(path: Path) -> Any:
-    try:
-        return path.stat()
-    except OSError:  # an editor is about to replace it
-        return None
 
 
 def relative_path(path: Path) -> str:

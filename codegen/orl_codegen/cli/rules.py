@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 
@@ -9,13 +11,18 @@ import click
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "config-schema"]),
     default="text",
     show_default=True,
-    help="How the catalogue is printed.",
+    help="How the catalogue is printed; config-schema is the JSON Schema of the configuration, for editors.",
 )
 def rules(format_: str) -> None:
     """Print every drift rule: its id, its severities, what it means, why it matters and what to do."""
+    if format_ == "config-schema":
+        from orl_codegen.drift.config_schema import config_schema
+
+        click.echo(json.dumps(config_schema(), indent=2))
+        return
     from orl_codegen.drift.manual import MANUALS
 
     click.echo(MANUALS[format_](), nl=False)

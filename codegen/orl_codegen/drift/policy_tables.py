@@ -33,7 +33,7 @@ Choice = TypeVar("Choice", bound=str)
 
 _SEVERITY = "[tool.orl-codegen.severity]"
 _ACCEPT = "[[tool.orl-codegen.accept]]"
-_ACCEPT_KEYS = tuple(Acceptance.__dataclass_fields__)
+ACCEPT_KEYS = tuple(Acceptance.__dataclass_fields__)
 
 
 def read_choice(key: str, value: str, choices: Sequence[Choice]) -> Choice:
@@ -92,8 +92,8 @@ def _each(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _acceptance(entry: Mapping[str, Any]) -> Acceptance:
     for key in entry:
-        if key not in _ACCEPT_KEYS:
-            raise ConfigError(f"{_ACCEPT} has no key {printable(key)}.{_suggestion(key, _ACCEPT_KEYS)}")
+        if key not in ACCEPT_KEYS:
+            raise ConfigError(f"{_ACCEPT} has no key {printable(key)}.{_suggestion(key, ACCEPT_KEYS)}")
     values = {**entry, "expires": _date(entry.get("expires"))}
     if not all(isinstance(value, str) for key, value in entry.items() if key != "expires"):
         raise ConfigError(f"{_ACCEPT}: every value except `expires` must be a text.")

@@ -57,7 +57,7 @@ def test_the_reference_has_the_public_names(site: Path) -> None:
     assert wanted <= anchors
     assert {"reset", "Environment", "TerminalTool", "tool"} <= anchors
     for name in ("reward", "rewards", "metadata", "finished", "last_output", "failure"):
-        assert re.search(rf"<code>{name}</code>", pages)
+        assert f'title="orl_codegen.runtime.adapter.RolloutAdapter.{name}"' in pages
 
 
 def test_every_block_is_rendered_as_one(site: Path) -> None:

@@ -14,7 +14,7 @@ import orl_codegen
 from orl_codegen import errors
 from orl_codegen.generator.options import Options
 
-ROOT = Path(__file__).parents[1]
+COMMANDS = (Path(__file__).parents[1] / "docs" / "commands.md").read_text("utf-8")
 
 
 def test_what_is_exported_can_be_imported() -> None:
@@ -42,43 +42,32 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     assert drawn == real
 
 
-def test_every_option_is_in_the_readme() -> None:
-    """README names each option of `generate`."""
+def test_every_option_is_on_the_page() -> None:
+    """docs/commands.md names each option of `generate`."""
     from orl_codegen.cli.generate import generate
 
-    readme = (ROOT / "README.md").read_text()
     options = {name for option in generate.params for name in option.opts if name.startswith("-")}
-    assert not {name for name in options if f"`{name}" not in readme and f", {name}" not in readme}
+    assert not {name for name in options if f"`{name}" not in COMMANDS and f", {name}" not in COMMANDS}
 
 
 @pytest.mark.parametrize("field", fields(Options), ids=lambda field: field.name)
-def test_help_and_readme_state_the_default_of_an_option(field: Field[Any]) -> None:
-    """`Options` is where a default is set: the help and the README's table of options must agree with it."""
+def test_help_and_page_state_the_default_of_an_option(field: Field[Any]) -> None:
+    """`Options` is where a default is set: the help and the page's table of options must agree with it."""
     from orl_codegen.cli.generate import generate
 
     (option,) = [option for option in generate.params if option.name == field.name]
     in_help = re.findall(r"\[default: (.*?)[],]", getattr(option, "help", ""))
-    in_readme = _readme_default(option.opts[0])
+    on_the_page = _page_default(option.opts[0])
     if isinstance(field.default, bool):
-        assert in_readme.startswith("off") is not field.default
+        assert on_the_page.startswith("off") is not field.default
         assert in_help in ([], [f"{'' if field.default else 'no-'}{option.opts[0].removeprefix('--')}"])
     elif isinstance(field.default, str | int | float):
-        assert {in_readme, *in_help} == {field.default if isinstance(field.default, str) else f"{field.default:g}"}
+        assert {on_the_page, *in_help} == {field.default if isinstance(field.default, str) else f"{field.default:g}"}
     else:
         assert in_help in ([], ["OPENREWARD_API_KEY"])
 
 
-def _readme_default(option: str) -> str:
+def _page_default(option: str) -> str:
     """The last cell of the option's row, without backquotes."""
-    readme = (ROOT / "README.md").read_text()
-    (row,) = [line for line in readme.splitlines() if line.startswith("| `-") and re.search(rf"`{option}\b", line)]
+    (row,) = [line for line in COMMANDS.splitlines() if line.startswith("| `-") and re.search(rf"`{option}\b", line)]
     return re.split(r"(?<!\\)\|", row)[-2].strip(" `")
-
-
-def test_the_readme_shows_the_committed_adapter() -> None:
-    """The tool in the quick start is the one in `generated/`, line by line."""
-    readme = (ROOT / "README.md").read_text()
-    shown = readme[
-        readme.index('    @tool("search-recipes")') : readme.index("```", readme.index('@tool("search-recipes")'))
-    ]
-    assert shown.strip("\n") in (ROOT / "generated" / "kitchen.py").read_text()

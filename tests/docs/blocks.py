@@ -1,7 +1,7 @@
 """The code blocks of README and of the pages below docs/, as sybil finds them.
 
-The info string of a block has its language and attributes. `title` is the name of the file that the block is, `excerpt`
-says that the block is a part of that file, and `status` is the exit status of the last command of a console block.
+A title is the name of the file that the block is; with ` (excerpt)` behind it, of the file that the block is a part of.
+`exit status 1` is the title of a console block whose last command ends with that status.
 """
 
 from __future__ import annotations
@@ -27,25 +27,31 @@ class Block:
         page: The page, relative to docs/; README.md stands beside it.
         line: The line of its fence.
         language: The first word of its info string.
-        attributes: The others.
+        title: Its title, or the empty text.
         source: What stands between the fences.
     """
 
     page: str
     line: int
     language: str
-    attributes: dict[str, str]
+    title: str
     source: str
 
     @property
-    def title(self) -> str:
-        """The name of its file, or the empty text."""
-        return self.attributes.get("title", "")
+    def is_excerpt(self) -> bool:
+        """Whether it is only a part of a file."""
+        return self.title.endswith(" (excerpt)")
 
     @property
-    def is_excerpt(self) -> bool:
-        """Whether it is only a part of that file."""
-        return "excerpt" in self.attributes
+    def file(self) -> str:
+        """The name of its file."""
+        return self.title.removesuffix(" (excerpt)")
+
+    @property
+    def status(self) -> int:
+        """The exit status of its last command."""
+        found = re.fullmatch(r"exit status (\d+)", self.title)
+        return int(found[1]) if found else 0
 
     def commands(self) -> list[tuple[str, str]]:
         """The commands of a console block, each with the output that is shown; empty where none is."""
@@ -60,9 +66,9 @@ def blocks_of(page: Path) -> list[Block]:
     found = []
     for region in _FENCES(Document(text, str(page))):
         language, _, rest = region.lexemes["info"].strip().partition(" ")
-        attributes = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        title = re.search(r'title="([^"]*)"', rest)
         line = text.count("\n", 0, region.start) + 1
-        found.append(Block(name, line, language, attributes, str(region.lexemes["source"])))
+        found.append(Block(name, line, language, title[1] if title else "", str(region.lexemes["source"])))
     return found
 
 

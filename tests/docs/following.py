@@ -50,7 +50,7 @@ def run(block: Block, folder: Path, port: str = PORT, skip: tuple[str, ...] = ()
             text=True,
             timeout=120,
         )
-        status = int(block.attributes.get("status", "0")) if at == len(commands) else 0
+        status = block.status if at == len(commands) else 0
         assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
         if shown:
             assert done.stdout.replace(port, PORT).rstrip("\n") == shown.rstrip("\n"), command

@@ -1,4 +1,4 @@
-"""No block of the documentation is left to itself: each is executed, type-checked, parsed, or named here with a reason."""
+"""No block of the documentation is left to itself: each is executed, type-checked, parsed, or listed with a reason."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_data_parses(block: Block) -> None:
 @pytest.mark.parametrize("block", [block for block in of("python") if block.values[0].is_excerpt])
 def test_an_excerpt_is_in_its_file(block: Block) -> None:
     """What is shown of a committed file stands there, line by line; start.md makes its file in its own test."""
-    if (file := ROOT / block.title).exists():
+    if (file := ROOT / block.file).exists():
         assert textwrap.indent(block.source, "    ").strip("\n") in file.read_text("utf-8")
     else:
         assert block.page == "start.md"
@@ -106,7 +106,7 @@ def test_every_python_block_type_checks(tmp_path: Path) -> None:
     folder.mkdir()
     for adapter in (ROOT / "generated").glob("*.py"):
         (folder / adapter.name).write_text(adapter.read_text("utf-8"))
-    [guessing] = [block for block in BLOCKS if block.title == "generated/guessing.py"]
+    [guessing] = [block for block in BLOCKS if block.file == "generated/guessing.py"]
     (folder / "guessing.py").write_text(guessing.source)
     files = [_written(block, tmp_path) for block in BLOCKS if _is_module(block)]
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "tests/docs/mypy.ini")]
@@ -134,8 +134,12 @@ def _written(block: Block, folder: Path) -> str:
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
     """The pages, the workflows and mkdocs.yml name the repository that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    owner = "/".join(project.get("urls", {}).get("Homepage", "https://github.com/orl-codegen/orl-codegen").split("/")[3:5])
-    texts = [path.read_text("utf-8") for path in [ROOT / "README.md", ROOT / "mkdocs.yml", *(ROOT / "docs").rglob("*.md")]]
+    owner = "/".join(
+        project.get("urls", {}).get("Homepage", "https://github.com/orl-codegen/orl-codegen").split("/")[3:5]
+    )
+    texts = [
+        path.read_text("utf-8") for path in [ROOT / "README.md", ROOT / "mkdocs.yml", *(ROOT / "docs").rglob("*.md")]
+    ]
     named = {name for text in texts for name in re.findall(r"[\w.-]+/orl-codegen(?=[/@\s\"').]|$)", text)}
     assert {name for name in named if not name.startswith(("tool", "github.com", "."))} == {owner}
     assert titled("ci.md", ".github/workflows/drift.yml").count(f"{owner}/.github/actions/check@") == 1

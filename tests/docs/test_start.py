@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,13 @@ SERVE, TRAIN = "python server.py", "python train.py"
 
 
 def guess(prompt: str) -> str:
-    """Halve what is left, which finds 25 at the second guess; stop after that."""
-    guesses = prompt.count("<tool_response>")
-    return call("guess", f'{{"number": {[50, 25][guesses]}}}') if guesses < 2 else "I give up."
+    """Halve what is left until the number is found."""
+    if "That is it." in prompt:
+        return "Done."
+    low, high = 0, 100
+    for answer in re.findall(r"(Higher|Lower)\.", prompt):
+        low, high = ((low + high) // 2, high) if answer == "Higher" else (low, (low + high) // 2)
+    return call("guess", f'{{"number": {(low + high) // 2}}}')
 
 
 def commands(block: Block) -> list[str]:
@@ -45,13 +51,14 @@ def test_from_an_empty_folder_to_a_training_step(
             run(block, tmp_path, port)
         _the_adapter_is_the_one_shown(tmp_path, port)
         train((tmp_path / "train.py").read_text(), tmp_path, guess)
-    assert capsys.readouterr().out.splitlines()[-1].startswith("rewards: [")
+    rewards = ast.literal_eval(capsys.readouterr().out.splitlines()[-1].removeprefix("rewards: "))
+    assert len(rewards) == 4 and len({*rewards}) == 1 and 0 < rewards[0] < 1  # one group, which plays alike
     _change_and_follow(second, tmp_path, port)
 
 
 def _the_adapter_is_the_one_shown(folder: Path, port: str) -> None:
     [shown] = [block for block in blocks("start.md", "python") if block.is_excerpt]
-    assert shown.source.strip("\n") in (folder / shown.title).read_text().replace(port, PORT)
+    assert shown.source.strip("\n") in (folder / shown.file).read_text().replace(port, PORT)
 
 
 def _change_and_follow(steps: list[Block], folder: Path, port: str) -> None:

@@ -1,4 +1,4 @@
-"""The pre-commit hook, the GitHub Action and the workflow in the README agree with the command line."""
+"""The pre-commit hook, the GitHub Action and the workflow in docs/ci.md agree with the command line."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.docs.blocks import titled
 from tests.drift.conftest import configure
 from tests.support.cli import orl_codegen
 from tests.support.environments import environment, spec
@@ -24,9 +25,8 @@ ACTION = yaml.safe_load((ROOT / ".github/actions/check/action.yml").read_text("u
 
 
 def workflow() -> Any:
-    """The workflow in the README."""
-    [text] = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    return yaml.safe_load(text)
+    """The workflow on the page."""
+    return yaml.safe_load(titled("ci.md", ".github/workflows/drift.yml"))
 
 
 def test_the_hook_runs_a_command_that_exists() -> None:
@@ -37,7 +37,7 @@ def test_the_hook_runs_a_command_that_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "steps", [ACTION["runs"]["steps"], workflow()["jobs"]["check"]["steps"]], ids=["action", "README"]
+    "steps", [ACTION["runs"]["steps"], workflow()["jobs"]["check"]["steps"]], ids=["action", "page"]
 )
 def test_no_expression_is_pasted_into_a_script(steps: list[dict[str, Any]]) -> None:
     """Inputs and events reach scripts as environment variables, so that none of them can be code."""
@@ -45,7 +45,7 @@ def test_no_expression_is_pasted_into_a_script(steps: list[dict[str, Any]]) -> N
 
 
 def test_the_workflow_uses_inputs_and_outputs_that_exist() -> None:
-    """The action has every input and output that the README's workflow uses."""
+    """The action has every input and output that the page's workflow uses."""
     steps = workflow()["jobs"]["check"]["steps"]
     [action] = [step for step in steps if step.get("id") == "drift"]
     assert action["uses"].split("@")[0].endswith("/.github/actions/check")

@@ -1,4 +1,4 @@
-"""What README and docs/reliability.md say about waits and sizes is what the constants hold."""
+"""What docs/commands.md and docs/reliability.md say about waits and sizes is what the constants hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from orl_codegen.ors import limits
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 LIMITS = re.findall(r"^\| (.+) \| ([\d,]+) \| `([\w.]+)` \|$", (ROOT / "docs" / "reliability.md").read_text(), re.M)
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 
@@ -27,15 +27,15 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 )
 def test_the_table_of_waits(row: str, seconds: float) -> None:
     """Each row names the seconds of its limit."""
-    [found] = re.findall(rf"\| {re.escape(row)}.*\| (\d+) s", README)
+    [found] = re.findall(rf"\| {re.escape(row)}.*\| (\d+) s", COMMANDS)
     assert float(found) == seconds
 
 
 def test_the_other_figures() -> None:
     """Pings, the end of the process and sizes."""
-    assert f"pings, one every {limits.PING_EVERY:g} s" in README and limits.PINGS_LOST == 5
-    assert f"{limits.EXIT_WITHIN:g} s for all of them when the process ends" in README
-    assert f"up to {limits.ANSWER_BYTES >> 20} MiB" in README and f"up to {limits.TASKS_BYTES >> 20} MiB" in README
+    assert f"pings, one every {limits.PING_EVERY:g} s" in COMMANDS and limits.PINGS_LOST == 5
+    assert f"{limits.EXIT_WITHIN:g} s for all of them when the process ends" in COMMANDS
+    assert f"up to {limits.ANSWER_BYTES >> 20} MiB" in COMMANDS and f"up to {limits.TASKS_BYTES >> 20} MiB" in COMMANDS
 
 
 def test_pauses_grow_to_a_limit() -> None:

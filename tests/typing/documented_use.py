@@ -1,4 +1,4 @@
-"""Read by mypy only: the use that the README shows type-checks, and what a model could get wrong does not."""
+"""Read by mypy only: the use that the documentation shows type-checks, and what a model could get wrong does not."""
 
 from __future__ import annotations
 

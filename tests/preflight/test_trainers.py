@@ -47,22 +47,19 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @TRAINERS
 @pytest.mark.parametrize(
-    ("options", "settings", "message"),
+    ("settings", "message"),
     [
-        ({}, {"remove_unused_columns": True}, "every rollout plays the first task"),
-        ({"max_sessions": 3}, {}, "4 rollouts at once.*max_sessions=3.*Set max_sessions"),
-        ({"max_sessions": 4}, {"per_device_eval_batch_size": 8}, "8 rollouts at once"),
+        ({"remove_unused_columns": True}, "every rollout plays the first task"),
+        ({"per_device_eval_batch_size": 8, "eval_strategy": "steps"}, "plays 8 rollouts at once.*with max_sessions=4"),
     ],
 )
 def test_what_is_certain_to_fail_is_refused_before_a_session_opens(
-    server: RunningServer, tmp_path: Path, trainer_class: Any, options: Any, settings: Any, message: str
+    server: RunningServer, tmp_path: Path, trainer_class: Any, settings: Any, message: str
 ) -> None:
-    """In TRL's own trainer and in ours; and again if the same trainer tries again."""
-    spec = spec_of(server, num_tasks=2, **options)
-    evaluated = spec.train_dataset if "per_device_eval_batch_size" in settings else None
-    settings = {**settings, "eval_strategy": "steps"} if evaluated is not None else settings
+    """In TRL's own trainer and in ours."""
+    spec = spec_of(server, num_tasks=2, max_sessions=4)
     with pytest.raises(PreflightError, match=message):
-        train(spec, play_echo, tmp_path, trainer_class=trainer_class, eval_dataset=evaluated, **settings)
+        train(spec, play_echo, tmp_path, trainer_class=trainer_class, eval_dataset=spec.train_dataset, **settings)
     assert "POST /create_session" not in server.paths()
 
 

@@ -55,14 +55,15 @@ def _columns(setting: Setting) -> Found:
 
 
 def _sessions(setting: Setting) -> Found:
-    rollouts, limit = setting.rollouts, setting.max_sessions
-    if rollouts is None or rollouts <= limit:
-        return "ok", "No rollout has to wait for the session of another."
-    text = f"A process plays {rollouts} rollouts at once, in training or in an evaluation, with max_sessions={limit}. "
+    # A training step that has too few sessions says so itself, at once; an evaluation comes later.
+    rollouts, limit = setting.evaluated, setting.max_sessions
+    if rollouts <= limit:
+        return "ok", "No rollout of an evaluation has to wait for the session of another."
+    text = f"An evaluation plays {rollouts} rollouts at once in a process, with max_sessions={limit}. "
     if setting.sessions_from_reset:
         return "error", text + (
-            "None of them ends before all have begun. Set max_sessions to that number, or have fewer rollouts: "
-            "per_device_train_batch_size x steps_per_generation, and per_device_eval_batch_size."
+            f"None of them ends before all have begun. Set per_device_eval_batch_size to {limit} at most, or raise "
+            "max_sessions."
         )
     return "warning", text + (
         'That goes well only where sessions end in time: with prompts="dataset" if the first call ends every episode, '

@@ -124,12 +124,10 @@ OTHER_MODEL = (
 
 
 def _default_completion_length() -> int:
-    from dataclasses import fields
-
     from trl import GRPOConfig
 
-    (default,) = [field.default for field in fields(GRPOConfig) if field.name == "max_completion_length"]
-    return int(default)
+    default: int = GRPOConfig.max_completion_length
+    return default
 
 
 def _prompts(adapter: type[RolloutAdapter], intended: Intended) -> list[Any]:
@@ -163,7 +161,8 @@ def load_adapter(place: str) -> type[RolloutAdapter]:
             f"adapters {', '.join(own)}: add :Class" if own else "no adapter of that name" if name else "no adapter"
         )
         raise UsageError(f"{printable(where)} has {printable(several)}. MODULE is one that orl-codegen has generated.")
-    return next(iter(own.values()))
+    (adapter,) = {*own.values()}
+    return adapter  # type: ignore[no-any-return]
 
 
 def _is_adapter(value: object) -> bool:

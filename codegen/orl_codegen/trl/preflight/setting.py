@@ -28,7 +28,7 @@ class Setting:
         vllm_mode: How `GRPOTrainer` uses vLLM, if at all.
         prompts: Conversations with which rollouts begin, as far as they are known.
         max_tool_output: Characters of a tool result that the model is shown; None for all.
-        rollouts: How many rollouts a process has in play at once, if known.
+        evaluated: How many rollouts a process has in play at once in an evaluation; 0 where there is none.
         max_sessions: How many sessions it may have.
         sessions_from_reset: Whether each session is open from the beginning of its rollout.
         keeps_columns: Whether the trainer hands `reset` the columns of the dataset.
@@ -46,7 +46,7 @@ class Setting:
     vllm_mode: VLLMMode | None = None
     prompts: Sequence[Any] = ()
     max_tool_output: int | None = None
-    rollouts: int | None = None
+    evaluated: int = 0
     max_sessions: float = math.inf
     sessions_from_reset: bool = True
     keeps_columns: bool = True

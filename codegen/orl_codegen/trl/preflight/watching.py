@@ -157,7 +157,7 @@ def _of_trainer(trainer: Any, tools: list[Tool], plan: Plan, prompt: Sequence[An
         vllm_mode=args.vllm_mode if args.use_vllm else None,
         prompts=_longest(trainer.train_dataset, plan) if prompt is None else [prompt],
         max_tool_output=plan.max_tool_output,
-        rollouts=_rollouts(args),
+        evaluated=_evaluated(args),
         max_sessions=plan.slots.limit,
         sessions_from_reset=plan.prompts == "session" and len(trainer.environment_factories) == 1,
         keeps_columns=not args.remove_unused_columns,
@@ -172,10 +172,9 @@ def _context(trainer: Any) -> int | None:
     return getattr(trainer.model.config.get_text_config(), "max_position_embeddings", None)
 
 
-def _rollouts(args: Any) -> int:
-    """How many rollouts are in play at once in a process, in training or in an evaluation."""
-    evaluated = args.per_device_eval_batch_size if str(getattr(args.eval_strategy, "value", "no")) != "no" else 0
-    return int(max(args.per_device_train_batch_size * args.steps_per_generation, evaluated))
+def _evaluated(args: Any) -> int:
+    """How many rollouts are in play at once in a process when the trainer evaluates by itself."""
+    return 0 if args.eval_strategy == "no" else int(args.per_device_eval_batch_size)
 
 
 def _tools(trainer: Any, rollout: RolloutAdapter) -> list[Tool]:

@@ -93,7 +93,7 @@ def train(
         tools=tools,
         reward_funcs=spec.reward_funcs if reward_funcs is None else reward_funcs,
     )
-    with patch.object(trainer.model, "generate", side_effect=_writing(fast, write)):
+    with patch.object(trainer.model, "generate", side_effect=writing(fast, write)):
         trainer.train()
         if eval_dataset is not None:
             trainer.evaluate()
@@ -135,7 +135,9 @@ def logged(trainer: Any, name: str) -> float:
     return float(trainer.state.log_history[0][name])
 
 
-def _writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
+def writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
+    """What replaces `generate` of a model that uses this tokenizer."""
+
     def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
         texts = [write(text) + "<|im_end|>" for text in fast.batch_decode(input_ids)]
         rows = [fast(text, add_special_tokens=False)["input_ids"] for text in texts]
@@ -172,7 +174,7 @@ def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: 
         "environment_factory": spec.environment_factory,
         "reward_funcs": [spec.reward_funcs] if reward_funcs is None else reward_funcs,
     }
-    with _completions_server(fast, write) as url:
+    with completions_server(fast, write) as url:
         loop = _AsyncRolloutLoop(
             **pickle.loads(pickle.dumps(sent)),
             model_name="tiny",
@@ -201,8 +203,8 @@ def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: 
 
 
 @contextmanager
-def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
-    """A stand-in for vLLM: answers `/v1/completions` with what `write` returns for the prompt."""
+def completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
+    """A stand-in for vLLM: answers `/v1/completions` with what `write` returns for the prompt, and is up."""
     from aiohttp import web
 
     async def completions(request: web.Request) -> web.Response:
@@ -210,9 +212,17 @@ def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator
         ids = fast(write(prompt) + "<|im_end|>", add_special_tokens=False)["input_ids"]
         return web.json_response({"choices": [{"token_ids": ids, "logprobs": {"token_logprobs": [-0.1] * len(ids)}}]})
 
+    async def health(_: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async def served(_: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "tiny", "max_model_len": 4096}]})
+
     async def start() -> int:
         application = web.Application()
         application.router.add_post("/v1/completions", completions)
+        application.router.add_get("/health", health)
+        application.router.add_get("/v1/models", served)
         runner = web.AppRunner(application)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -136,7 +136,7 @@ def logged(trainer: Any, name: str) -> float:
 
 
 def writing(fast: PreTrainedTokenizerFast, write: Write) -> Any:
-    """What stands in for a model's `generate`."""
+    """What replaces `generate` of a model that uses this tokenizer."""
 
     def generate(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
         texts = [write(text) + "<|im_end|>" for text in fast.batch_decode(input_ids)]
@@ -174,7 +174,7 @@ def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: 
         "environment_factory": spec.environment_factory,
         "reward_funcs": [spec.reward_funcs] if reward_funcs is None else reward_funcs,
     }
-    with _completions_server(fast, write) as url:
+    with completions_server(fast, write) as url:
         loop = _AsyncRolloutLoop(
             **pickle.loads(pickle.dumps(sent)),
             model_name="tiny",
@@ -203,8 +203,8 @@ def roll_out_asynchronously(spec: Any, wanted: int, write: Write, reward_funcs: 
 
 
 @contextmanager
-def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
-    """A stand-in for vLLM: answers `/v1/completions` with what `write` returns for the prompt."""
+def completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator[str]:
+    """A stand-in for vLLM: answers `/v1/completions` with what `write` returns for the prompt, and is up."""
     from aiohttp import web
 
     async def completions(request: web.Request) -> web.Response:
@@ -212,9 +212,17 @@ def _completions_server(fast: PreTrainedTokenizerFast, write: Write) -> Iterator
         ids = fast(write(prompt) + "<|im_end|>", add_special_tokens=False)["input_ids"]
         return web.json_response({"choices": [{"token_ids": ids, "logprobs": {"token_logprobs": [-0.1] * len(ids)}}]})
 
+    async def health(_: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async def served(_: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "tiny", "max_model_len": 4096}]})
+
     async def start() -> int:
         application = web.Application()
         application.router.add_post("/v1/completions", completions)
+        application.router.add_get("/health", health)
+        application.router.add_get("/v1/models", served)
         runner = web.AppRunner(application)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()

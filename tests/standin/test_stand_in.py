@@ -102,8 +102,9 @@ def test_files_that_are_no_snapshot_are_refused(tmp_path: Path) -> None:
 
 def test_a_port_that_is_taken_is_said() -> None:
     """The error names the port and the way out."""
-    with mock(KITCHEN) as first, pytest.raises(UsageError, match="cannot be listened on"):
-        with mock(KITCHEN, port=int(first.url.rpartition(":")[2])):
+    with mock(KITCHEN) as first:
+        again = mock(KITCHEN, port=int(first.url.rpartition(":")[2]))
+        with pytest.raises(UsageError, match="cannot be listened on"), again:
             pass
 
 
@@ -127,5 +128,6 @@ def test_the_command_serves_until_a_signal(number: int, status: int) -> None:
 def test_the_plugin_is_cheap() -> None:
     """Whoever has the package installed loads it with every run of pytest: it brings nothing heavy."""
     heavy = "aiohttp asyncio jsonschema click orl_codegen.trl.spec orl_codegen.standin.application"
-    code = f"import pytest, sys; before = set(sys.modules); import orl_codegen.standin.plugin; print([name for name in {heavy.split()!r} if name in set(sys.modules) - before])"
+    code = "import pytest, sys; before = set(sys.modules); import orl_codegen.standin.plugin; "
+    code += f"print([name for name in {heavy.split()!r} if name in set(sys.modules) - before])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT).stdout == "[]\n"

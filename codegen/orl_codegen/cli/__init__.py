@@ -28,7 +28,7 @@ COMMANDS = {
     "check": "Compare committed modules, committed snapshots and live environments. Writes nothing.",
     "diff": "Compare two snapshots.",
     "show": "Show the tools as the model will see them.",
-    "mock": "Stand in for an environment: serve its snapshot, or sessions that were recorded.",
+    "mock": "Stand in for an environment: serve its committed snapshot.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }
 

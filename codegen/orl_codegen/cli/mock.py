@@ -14,18 +14,15 @@ from orl_codegen.errors import defused
 if TYPE_CHECKING:
     from orl_codegen.standin.world import Called, World
 
-LISTED = 20
-"""Lines about what a cassette does not hold."""
-
 
 @click.command()
-@click.argument("source", metavar="SNAPSHOT.json|CASSETTE.json", type=click.Path(path_type=Path))
+@click.argument("source", metavar="SNAPSHOT.json", type=click.Path(path_type=Path))
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 is any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What rewards are drawn from.")
 @click.option("--rewards", "script", type=click.Path(path_type=Path), help="JSON file with the rewards of the calls.")
 def mock(source: Path, port: int, host: str, seed: int, script: Path | None) -> None:
-    """Stand in for the environment of a committed snapshot, or replay the sessions of a cassette.
+    """Stand in for the environment of a committed snapshot.
 
     The first line of the output is the URL. It serves until Ctrl-C or SIGTERM ends it.
     """
@@ -33,9 +30,8 @@ def mock(source: Path, port: int, host: str, seed: int, script: Path | None) -> 
     from orl_codegen.standin.mocking import world_of
     from orl_codegen.standin.scoring import read_rewards, scoring_of
 
-    unrecorded: list[str] = []
     scoring = scoring_of(seed, None if script is None else read_rewards(script), f"--rewards {script}")
-    world = world_of(source, unrecorded, scoring)
+    world = world_of(source, scoring)
     calls: list[Called] = []
     try:
         with said_if_interrupted() as said:
@@ -43,11 +39,6 @@ def mock(source: Path, port: int, host: str, seed: int, script: Path | None) -> 
             run(_serve(world, host, port, calls))
     finally:
         click.echo(f"{len(calls)} calls were answered.", err=True)
-        for line in [
-            *unrecorded[:LISTED],
-            *([f"… and {len(unrecorded) - LISTED} more"] if unrecorded[LISTED:] else []),
-        ]:
-            click.echo(f"not in the cassette: {defused(line)}", err=True)
 
 
 async def _serve(world: World, host: str, port: int, calls: list[Called]) -> None:
@@ -56,6 +47,5 @@ async def _serve(world: World, host: str, port: int, calls: list[Called]) -> Non
 
     async with listening(application(Desk(world, calls.append)), port, host) as url:
         click.echo(url)
-        click.get_text_stream("stdout").flush()
         click.echo(f"standing in for {defused(world.snapshot.variant)}", err=True)
         await asyncio.Event().wait()

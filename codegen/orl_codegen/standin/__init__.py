@@ -1,4 +1,4 @@
-"""Stand-ins for an environment: an ORS server made from a committed snapshot, or from sessions that were recorded.
+"""Stand-ins for an environment: an ORS server made from a committed snapshot.
 
     from orl_codegen.standin import mock
 

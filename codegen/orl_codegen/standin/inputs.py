@@ -51,9 +51,9 @@ def _check(schema: Any) -> Callable[[Any], list[Mapping[str, Any]]]:
     if schema is None:  # a tool without parameters; the SDK's server does not look at its input
         return lambda _: []
     try:
-        from jsonschema import Draft202012Validator, ValidationError
-        from jsonschema.exceptions import SchemaError, UnknownType
-        from jsonschema.validators import validator_for
+        from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
+        from jsonschema.exceptions import SchemaError, UnknownType  # type: ignore[import-untyped]
+        from jsonschema.validators import validator_for  # type: ignore[import-untyped]
         from referencing import Registry
         from referencing.exceptions import Unresolvable
     except ImportError:
@@ -69,7 +69,9 @@ def _check(schema: Any) -> Callable[[Any], list[Mapping[str, Any]]]:
 
     def check(input: Any) -> list[Mapping[str, Any]]:
         try:
-            errors: list[ValidationError] = [error for error, _ in zip(validator.iter_errors(input), range(MOST))]
+            errors: list[ValidationError] = [
+                error for error, _ in zip(validator.iter_errors(input), range(MOST), strict=False)
+            ]
         except (Unresolvable, RecursionError, UnknownType, re.error):
             return []
         return [

@@ -38,7 +38,7 @@ async def listening(application: web.Application, port: int, host: str = LOOPBAC
         try:
             await web.TCPSite(runner, host, port).start()
         except (OSError, OverflowError) as error:
-            reason = os.strerror(error.errno) if isinstance(error, OSError) and (error.errno or 0) > 0 else error
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
             raise UsageError(
                 f"Port {port} of {printable(host)} cannot be listened on ({printable(reason)}). Choose another one, or "
                 "0 for any that is free."

@@ -23,12 +23,10 @@ class StandIn:
     Attributes:
         url: Where it is reached, for `OpenRewardSpec(..., base_url=...)`.
         calls: The calls so far, in the order in which they arrived.
-        unrecorded: What was asked for and does not stand in the cassette, a line for each; empty for a snapshot.
     """
 
     url: str
     calls: list[Called] = field(default_factory=list)
-    unrecorded: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
@@ -38,33 +36,33 @@ def mock(
     """Serve a stand-in for an environment on loopback.
 
     Args:
-        source: The committed snapshot of the environment, or a cassette.
+        source: The committed snapshot of the environment.
         seed: What the rewards are drawn from that no script sets.
         rewards: `[None, 0.5, 1.0]`: the rewards of the calls of each session, in order; the last one ends the episode.
-            Or such a list for each task, by its id: `{"train-0": [1.0], "*": [0.0]}`. A cassette has its own.
+            Or such a list for each task, by its id: `{"train-0": [1.0], "*": [0.0]}`.
         port: Where to listen; 0 is any that is free.
 
     Raises:
         UsageError: There is no such file, the rewards are none, or the port is taken.
-        SnapshotError: It is neither a snapshot nor a cassette.
+        SnapshotError: It is not a snapshot.
     """
     from orl_codegen.standin.application import Desk, application
     from orl_codegen.standin.listening import listening_in_a_thread
     from orl_codegen.standin.scoring import scoring_of
 
     running = StandIn("")
-    world = world_of(Path(source), running.unrecorded, scoring_of(seed, rewards))
+    world = world_of(Path(source), scoring_of(seed, rewards))
     with listening_in_a_thread(application(Desk(world, running.calls.append)), port) as url:
         running.url = url
         yield running
 
 
-def world_of(path: Path, unrecorded: list[str], scoring: Scoring) -> World:
-    """The environment in a snapshot or a cassette; `unrecorded` gets what a cassette is asked for in vain.
+def world_of(path: Path, scoring: Scoring) -> World:
+    """The environment in a snapshot.
 
     Raises:
         UsageError: There is no such file.
-        SnapshotError: It is neither of the two.
+        SnapshotError: It is not a snapshot.
     """
     from orl_codegen.generator import snapshot
     from orl_codegen.generator.output.folder import read
@@ -72,5 +70,5 @@ def world_of(path: Path, unrecorded: list[str], scoring: Scoring) -> World:
 
     text = read(path)
     if text is None:
-        raise UsageError(f"There is no file {printable(path)}. Name a snapshot that orl-codegen wrote, or a cassette.")
+        raise UsageError(f"There is no file {printable(path)}. Name a snapshot that orl-codegen wrote.")
     return Invented(snapshot.load(text, printable(path)), scoring)

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `orl_mock`. It is loaded in every run of pytest, so everything else is imported late."""
+"""The pytest plugin: the fixture `orl_mock`. Every run of pytest loads it, so all else is imported late."""
 
 from __future__ import annotations
 

@@ -16,9 +16,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "mypy",
         "openreward",
         "platformdirs",
+        "referencing",
         "rich",
         "tomlkit",
         "watchfiles",
+        "yaml",
     ),
     "trl": ("datasets", "filelock", "PIL", "psutil", "rich", "transformers", "trl"),
 }

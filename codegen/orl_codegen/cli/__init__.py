@@ -32,6 +32,7 @@ COMMANDS = {
     "changelog": "Tell what changed in the adapters between two git refs, for release notes.",
     "show": "Show the tools as the model will see them, also as JSON or as its prompt.",
     "doctor": "Check an adapter, a model and the settings of a trainer before training.",
+    "mock": "Stand in for an environment: serve its committed snapshot.",
     "rules": "List every drift rule with its id, meaning and severity.",
 }
 

@@ -48,6 +48,7 @@ def init(targets: tuple[str, ...], output: Path | None, dry_run: bool, quiet: bo
     from orl_codegen.generator.output import writing
 
     with said_if_interrupted() as written, display(quiet) as shown:
+        _refuse_without_secrets(setup)
         adapters = pipeline.generate(setup.jobs, setup.folder, progress=shown.of)
         _refuse_to_take_over(setup, adapters)
         find_changes = partial(_changes, setup, adapters)
@@ -100,6 +101,21 @@ def _options(given: Mapping[str, Any], places: Places) -> dict[str, Any]:
     if "templates" in options:
         options["templates"] = places.relative(Path(options["templates"]))
     return {name.replace("_", "-"): value for name, value in options.items()}
+
+
+def _refuse_without_secrets(setup: Setup) -> None:
+    """Ask the platform which secrets its environments require, before a session is opened without them."""
+    from orl_codegen.generator.discovery.required_secrets import required_secrets
+
+    for job in setup.jobs:
+        missing = [key for key in required_secrets(job.target, job.options) if key not in dict(job.options.secrets)]
+        if missing:
+            names = ", ".join(printable(key) for key in missing)
+            options = " ".join(f"--secret {key}={key.upper()}" for key in map(printable, missing))
+            raise UsageError(
+                f"{printable(job.target.record)} requires secrets: {names}. Put each into an environment variable, and "
+                f"name that variable: {options}."
+            )
 
 
 def _refuse_to_take_over(setup: Setup, adapters: Sequence[Adapter]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.extras import require
 from orl_codegen.generator.output.functions import as_functions
 from orl_codegen.generator.output.reading import ShownTool
 
@@ -30,12 +31,12 @@ def json_schemas(tools: Sequence[ShownTool]) -> list[dict[str, Any]]:
     """What `get_json_schema` gives for each method, in the order in which trainers list them.
 
     Raises:
-        UsageError: transformers is not installed, or refuses a method.
+        ExtraError: transformers is not installed.
+        UsageError: It refuses a method.
     """
-    try:
-        from transformers.utils import get_json_schema
-    except ImportError:
-        raise _missing() from None
+    require("trl", "What transformers makes of tools", ["transformers"])
+    from transformers.utils import get_json_schema
+
     try:
         return [get_json_schema(function) for function in as_functions(tools)]
     except UsageError:
@@ -54,7 +55,8 @@ def prompt_with(tools: Sequence[ShownTool], tokenizer: str) -> Prompt:
         tokenizer: What `AutoTokenizer.from_pretrained` takes: a folder, or a name on the hub.
 
     Raises:
-        UsageError: transformers is not installed, or the tokenizer cannot be loaded, or has no fitting chat template.
+        ExtraError: transformers is not installed.
+        UsageError: The tokenizer cannot be loaded, or has no fitting chat template.
     """
     schemas = json_schemas(tools)
     loaded = _tokenizer(tokenizer)
@@ -70,10 +72,9 @@ def prompt_with(tools: Sequence[ShownTool], tokenizer: str) -> Prompt:
 
 
 def _tokenizer(name: str) -> Any:
-    try:
-        from transformers import AutoTokenizer
-    except ImportError:
-        raise _missing() from None
+    require("trl", "What transformers makes of tools", ["transformers"])
+    from transformers import AutoTokenizer
+
     try:
         return AutoTokenizer.from_pretrained(name)
     except Exception as error:  # of many kinds: no such folder, no network, a broken file
@@ -90,9 +91,3 @@ def _rendered(tokenizer: Any, schemas: Sequence[dict[str, Any]]) -> str:
     )
     assert isinstance(text, str)
     return text
-
-
-def _missing() -> UsageError:
-    return UsageError(
-        "These formats need transformers, which is not installed. Install it with `pip install 'orl-codegen[trl]'`."
-    )

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from orl_codegen.errors import UsageError, printable
+from orl_codegen.extras import require
 from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.vocabulary import bound_tools
 from orl_codegen.trl.preflight.checks import diagnose
@@ -55,7 +56,8 @@ def diagnose_intended(adapter: type[RolloutAdapter], intended: Intended) -> Iter
     """What each check finds.
 
     Raises:
-        UsageError: TRL is not installed, or the model or its tokenizer cannot be loaded.
+        ExtraError: TRL is not installed.
+        UsageError: The model or its tokenizer cannot be loaded.
         OrlCodegenError: The prompts could not be fetched.
     """
     processing_class, context = _load(intended.model)
@@ -77,14 +79,9 @@ def diagnose_intended(adapter: type[RolloutAdapter], intended: Intended) -> Iter
 
 def _load(model: str) -> tuple[Any, int | None]:
     """The processing class, and how many tokens the model takes."""
-    try:
-        import trl  # noqa: F401 - first, because transformers takes seconds to find out that it is of no use alone
-        from transformers import AutoConfig, AutoProcessor
-    except ImportError as error:
-        raise UsageError(
-            f"`orl-codegen doctor` needs TRL and transformers ({printable(error)}). Install them: "
-            'pip install "orl-codegen[trl]".'
-        ) from None
+    require("trl", "orl-codegen doctor", ["trl", "transformers"])
+    from transformers import AutoConfig, AutoProcessor
+
     try:
         config = AutoConfig.from_pretrained(model).get_text_config()
         return AutoProcessor.from_pretrained(model), getattr(config, "max_position_embeddings", None)

@@ -32,10 +32,10 @@ types: $(DEV)  ## run mypy, strictly
 	$(BIN)/mypy
 
 docs: $(DEV)  ## build the documentation in site/; broken links are errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-serve: $(DEV)  ## show the documentation on loopback, and build it again whenever a page changes
-	$(BIN)/mkdocs serve
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 generate: $(BASE)  ## write generated/ again
 	$(BIN)/orl-codegen generate

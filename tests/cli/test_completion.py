@@ -13,7 +13,8 @@ import pytest
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["ch"], {"plain,check"}),
+        (["che"], {"plain,check"}),
+        (["ch"], {"plain,check", "plain,changelog"}),
         (["check", "--fail-on", ""], {"plain,error", "plain,warning", "plain,info"}),
         (["show", "--for"], {"plain,--format"}),
         (["check", "Own"], {"plain,Owner/One", "plain,Owner/Two"}),

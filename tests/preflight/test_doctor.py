@@ -137,4 +137,4 @@ def test_without_trl(models: Path) -> None:
     command = [sys.executable, "-c", program, "doctor", KITCHEN, "--model", models / "qwen"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2 and done.stdout == ""
-    assert 'pip install "orl-codegen[trl]"' in done.stderr and done.stderr.count("\n") == 1
+    assert "pip install 'orl-codegen[trl]'" in done.stderr and done.stderr.count("\n") == 1

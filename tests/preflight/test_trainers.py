@@ -15,7 +15,7 @@ from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import PreflightError
 from orl_codegen.runtime import ToolResult, tool
 from orl_codegen.trl import GRPOTrainer
-from orl_codegen.trl.preflight.watching import calling_trainer
+from orl_codegen.trl.preflight.beginning import calling_trainer
 from tests.preflight.adapters import Library
 from tests.runtime import adapters
 from tests.support import grpo
@@ -42,7 +42,7 @@ def close(trainer: Any) -> None:
 
 def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What the preflight has logged."""
-    return [record.getMessage() for record in caplog.records if record.name.endswith("preflight.watching")]
+    return [record.getMessage() for record in caplog.records if record.name.endswith("preflight.beginning")]
 
 
 @TRAINERS

@@ -285,10 +285,19 @@ def test_many_events_go_in_batches(there: Platform, monkeypatch: pytest.MonkeyPa
     assert len(logged(there)) == len(there.to("/v1/rollouts")) == 7
 
 
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """Python's own limit, which other tests may have raised."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
 @pytest.mark.parametrize(
     "metadata", ['{"score": NaN}', '{"a":' * 700 + "1" + "}" * 700], ids=["not a number", "nested"]
 )
-def test_metadata_that_json_does_not_hold(there: Platform, metadata: str) -> None:
+def test_metadata_that_json_does_not_hold(there: Platform, usual_recursion: None, metadata: str) -> None:
     """It is left out, and the message stays."""
     output = f'{{"blocks": [{{"type": "text", "text": "a\\u0000b"}}], "metadata": {metadata}, "reward": 0.5}}'
     body = f'event: end\ndata: {{"ok": true, "output": {output}}}\n\n'.encode()

@@ -10,7 +10,7 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.plan import Plan
 from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.trl.owning import owning
-from orl_codegen.trl.preflight.watching import Preflight, calling_trainer
+from orl_codegen.trl.preflight.beginning import Preflight, calling_trainer
 
 Adapter = TypeVar("Adapter", bound=RolloutAdapter)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import fields
@@ -23,6 +25,7 @@ from orl_codegen import OpenRewardSpec
 from orl_codegen.errors import SessionError, UsageError
 from orl_codegen.ors import limits
 from orl_codegen.ors.rollout_events import RUN_INFO, storable
+from orl_codegen.ors.transport import Pool
 from orl_codegen.sessions.loop import close_sessions
 from tests.environments.answers import Contest, Quiz
 from tests.environments.echo import Echo, MoodyEcho
@@ -283,6 +286,25 @@ def test_many_events_go_in_batches(there: Platform, monkeypatch: pytest.MonkeyPa
     there.sent.clear()
     play(spec)
     assert len(logged(there)) == len(there.to("/v1/rollouts")) == 7
+
+
+def test_events_that_come_while_the_connections_are_closed(there: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are uploaded like all others, over new connections."""
+    closing, close = threading.Event(), Pool.close
+
+    async def slowly(pool: Pool) -> None:
+        closing.set()
+        await asyncio.sleep(0.3)
+        await close(pool)
+
+    monkeypatch.setattr(limits, "LOG_EVERY", 0.01)
+    monkeypatch.setattr(Pool, "close", slowly)
+    spec = OpenRewardSpec(of_catalog(adapters.Echo, "echo"), log_rollouts="run")
+    play(spec)
+    assert closing.wait(5)
+    play(spec)
+    monkeypatch.setattr(Pool, "close", close)
+    assert len(logged(there)) == 14
 
 
 @pytest.fixture

@@ -113,16 +113,19 @@ class Uploads:
 
     async def _upload_all(self) -> None:
         try:
-            async with Pool() as pool:
-                client = api_client(self._endpoint, pool)
-                while self._unsent:
-                    await self._collect()
-                    while self._beginnings:
-                        await self._send(client, self._beginnings)
-                    await self._send(client, self._others)
+            while self._unsent:  # looked at again once the connections are closed: more may have come meanwhile
+                async with Pool() as pool:
+                    await self._upload_over(api_client(self._endpoint, pool))
         finally:
             self._loop.opened.discard(self)
             self._uploading = None
+
+    async def _upload_over(self, client: Client) -> None:
+        while self._unsent:
+            await self._collect()
+            while self._beginnings:
+                await self._send(client, self._beginnings)
+            await self._send(client, self._others)
 
     async def _collect(self) -> None:
         """Wait a moment for further events, unless there are enough, or no time."""

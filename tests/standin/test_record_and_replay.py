@@ -33,6 +33,7 @@ from orl_codegen.sessions.loop import close_sessions
 from orl_codegen.standin import StandIn, mock, record
 from orl_codegen.standin.cassette import cassette_of, cassette_text
 from tests.environments.answers import Contest
+from tests.standin.test_against_the_sdk_server import CALLS, PATHS, SESSIONS, TASKS, Asked, answers
 from tests.support.cli import orl_codegen
 from tests.support.servers import dead_url, running, serving_application
 
@@ -80,6 +81,14 @@ def test_a_replay_is_like_the_environment(recorded: tuple[Path, list[Any]], orl_
     assert episodes(replay.url) == seen
     assert [reward for _, rewards, *_ in seen[1:] for reward in rewards if reward is not None] == [0.67, 0.0, 0.0, 0.67]
     assert not [call for call in replay.calls if call.reason == "not_recorded"]
+
+
+@pytest.mark.parametrize("asked", [TASKS, PATHS, [*SESSIONS, *CALLS]], ids=["tasks", "paths", "sessions"])
+def test_the_proxy_changes_no_answer(tmp_path: Path, asked: list[Asked]) -> None:
+    """Statuses, bodies, redirects and streams are those of the server, whatever is asked."""
+    with running(Kitchen) as plain, running(Kitchen) as other, record(other.url, tmp_path / "x.json") as proxy:
+        for direct, passed in zip(*(asyncio.run(answers(url, asked)) for url in (plain.url, proxy.url)), strict=True):
+            assert passed == direct
 
 
 def test_what_was_not_recorded_is_said(recorded: tuple[Path, list[Any]]) -> None:
@@ -275,7 +284,8 @@ def _status(url: str, **headers: str) -> tuple[int, str | None]:
 def test_a_secret_that_is_a_name_of_the_environment_is_refused(tmp_path: Path) -> None:
     """The file could not do without the name, so the request is answered with an error, and nothing is recorded."""
     with running(Dice) as server, record(server.url, tmp_path / "dice.json") as proxy:
-        assert _status(proxy.url + "/dice/tools", **{"X-API-Key": "train"})[0] == 400
+        for _ in range(2):
+            assert _status(proxy.url + "/dice/tools", **{"X-API-Key": "train"})[0] == 400
     assert not (tmp_path / "dice.json").exists()
 
 

@@ -224,14 +224,19 @@ class _Proxy:
 
     async def _task(self, split: str, index: int, headers: Mapping[str, str]) -> JSON | None:
         """The spec of a task that a session was opened with by its index; asked for where no client has done so."""
+        import aiohttp
+
         if self._tape.knows(split, index) is None:
             asked = {name: value for name, value in headers.items() if name not in ("X-Session-ID", "X-Secrets")}
-            content = json.dumps({"split": split, "index": index}).encode()
-            async with self._request("POST", "task", asked, content) as upstream:
-                answer = parsed(await _whole(upstream)) if upstream.status == 200 else None
-            if isinstance(answer, dict):
-                self._tape.listed(split, index, [answer.get("task")])
+            with contextlib.suppress(aiohttp.ClientError, OSError, NotServed):  # the session itself is open
+                self._tape.listed(split, index, [await self._asked_task(split, index, asked)])
         return self._tape.knows(split, index)
+
+    async def _asked_task(self, split: str, index: int, headers: Mapping[str, str]) -> Any:
+        content = json.dumps({"split": split, "index": index}).encode()
+        async with self._request("POST", "task", headers, content) as upstream:
+            answer = parsed(await _whole(upstream)) if upstream.status == 200 else None
+        return answer.get("task") if isinstance(answer, dict) else None
 
 
 async def _whole(upstream: aiohttp.ClientResponse) -> bytes:

@@ -85,13 +85,13 @@ class Tape:
         whole = {headers.get("X-Secrets", "").rstrip("=")}
         if values <= self._values and whole <= self._whole:
             return
-        # Spelled as in JSON, too: environments also repeat JSON in base64, in which no other spelling is looked for.
-        self._values |= {spelled for value in values for spelled in (value, json.dumps(value)[1:-1])}
-        self._whole |= whole
-        self._mask = Mask(self._values, self._whole)
-        if self._mask.is_in([self.snapshot.variant, *(split["name"] for split in self.snapshot.splits)]):
+        if Mask(values).is_in([self.snapshot.variant, *(split["name"] for split in self.snapshot.splits)]):
             told = "The environment, or a split of it, is called like a key or a secret of this request, which a "
             raise NotServed(400, told + "cassette must not hold. Send another value while it is recorded.")
+        # Spelled as in JSON, too: environments also repeat JSON in base64, in which no other spelling is looked for.
+        self._values |= values | {json.dumps(value)[1:-1] for value in values}
+        self._whole |= whole
+        self._mask = Mask(self._values, self._whole)
 
     def _masked(self, value: T) -> T:
         for mask in (self._where.mask, self._mask):

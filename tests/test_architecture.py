@@ -24,6 +24,7 @@ PAGE = "docs/architecture.md"
 SAME_THING: Mapping[str, str] = {
     "generate": "the command of the command line runs the function of the pipeline",
     "mock": "the command of the command line serves what the function does",
+    "record": "the command of the command line records what the function does",
 }
 """Public names that two modules define for one thing, each with the reason."""
 

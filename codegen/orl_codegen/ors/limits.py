@@ -82,6 +82,9 @@ SPECS_BYTES = 16 * 1024 * 1024
 SPEC_BYTES = 256 * 1024
 """The spec of one tool, as JSON. The largest of a thousand real ones has 15 KiB, and the model has to read it."""
 
+CASSETTE_BYTES = 64 * 1024 * 1024
+"""Everything that `orl-codegen record` keeps, as it is written. What does not fit passes, and is not recorded."""
+
 DETAIL_BYTES = 64 * 1024
 """What is read of an answer that refuses a request."""
 

@@ -13,10 +13,10 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from orl_codegen.ors import limits
 from orl_codegen.standin.bodies import body_of
+from orl_codegen.standin.routing import refusal, route_of
 from orl_codegen.standin.world import JSON, Called, NotServed, Play, Raised, World, listing, split_names
 from orl_codegen.version import __version__
 
@@ -111,49 +111,19 @@ def application(server: Desk) -> web.Application:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         try:
-            route = _route(server, request)
+            route = _ANSWERS[route_of(request, server.world.snapshot.variant)]
             content = await request.read()
             header = request.headers.get("X-Session-ID", "")
             question = Question(server, content, request.content_type if content else "", header)
             return _response(route(question))
         except web.HTTPRequestEntityTooLarge:
             return web.json_response({"detail": "The body is too large"}, status=413)
-        except NotServed as refusal:
-            return _refusal(refusal)
+        except NotServed as refused:
+            return refusal(refused)
 
     made = web.Application(client_max_size=limits.ANSWER_BYTES)
     made.router.add_route("*", "/{path:.*}", answer)
     return made
-
-
-def _route(server: Desk, request: web.Request) -> Callable[[Question], Any]:
-    """The function that answers a request."""
-    variant = server.world.snapshot.variant
-    first, _, rest = request.path.strip("/").partition("/")
-    if first.lower() in _ROOT:
-        found = _ROOT[first.lower()] if request.path == f"/{first.lower()}" else None
-    elif first.lower() == variant.lower():
-        found = _OF_THE_ENVIRONMENT.get(rest) if request.path == f"/{first}/{rest}" else None
-    else:
-        raise NotServed(308, f"/{quote(variant, safe='')}{request.rel_url.raw_path_qs}")
-    if found is None:
-        raise NotServed(404, "Not Found")
-    method, route = found
-    if request.method != method:
-        raise NotServed(405, method)
-    return route
-
-
-def _refusal(refusal: NotServed) -> web.Response:
-    from aiohttp import web
-
-    match refusal.status:
-        case 308:
-            return web.Response(status=308, headers={"Location": refusal.detail})
-        case 405:
-            return web.json_response({"detail": "Method Not Allowed"}, status=405, headers={"Allow": refusal.detail})
-        case _:
-            return web.json_response({"detail": refusal.detail}, status=refusal.status)
 
 
 def _response(answer: Any) -> web.Response:
@@ -269,7 +239,8 @@ def _call(question: Question) -> Stream:
 def _called(play: Play, body: JSON, result: JSON | Raised) -> Called:
     done = isinstance(result, Raised) or result.get("ok") is True
     output = {} if isinstance(result, Raised) else result.get("output") or {}
-    return Called(play.task, body["name"], body["input"], done, output.get("reward"))
+    reason = None if isinstance(result, Raised) else result.get("reason")
+    return Called(play.task, body["name"], body["input"], done, output.get("reward"), reason)
 
 
 def _score_group(question: Question) -> Stream:
@@ -296,32 +267,24 @@ def _asking(route: str) -> Callable[[Question], Any]:
     return lambda question: question.play().ask(route)
 
 
-_Routes = dict[str, tuple[str, Callable[[Question], Any]]]
-
-_ROOT: _Routes = {
-    "health": ("GET", lambda _: {"status": "ok"}),
-    "version": ("GET", lambda _: {"version": f"orl-codegen {__version__}", "build_sha": None}),
-    "list_environments": ("GET", lambda question: [question.server.world.snapshot.variant]),
-    "create_session": ("POST", lambda _: Stream(str(uuid.uuid4()), "")),
-    "delete_session": ("POST", lambda question: {"sid": question.sid}),
-    "create": ("POST", _create),
-    "delete": ("POST", _delete),
-    "ping": ("POST", _ping),
-}
-
-_OF_THE_ENVIRONMENT: _Routes = {
-    "tools": ("GET", lambda question: listing(question.server.world.snapshot)),
-    "splits": ("GET", _splits),
-    "tasks": ("POST", _tasks),
-    "num_tasks": (
-        "POST",
-        lambda question: {"num_tasks": question.server.world.num_tasks(question.split("num_tasks")["split"])},
-    ),
-    "task": ("POST", _task),
-    "task_range": ("POST", _task_range),
-    "prompt": ("GET", _asking("prompt")),
-    "messages": ("GET", _asking("messages")),
-    "task_tools": ("GET", _asking("task_tools")),
-    "call": ("POST", _call),
-    "score_group": ("POST", _score_group),
+_ANSWERS: dict[str, Callable[[Question], Any]] = {
+    "health": lambda _: {"status": "ok"},
+    "version": lambda _: {"version": f"orl-codegen {__version__}", "build_sha": None},
+    "list_environments": lambda question: [question.server.world.snapshot.variant],
+    "create_session": lambda _: Stream(str(uuid.uuid4()), ""),
+    "delete_session": lambda question: {"sid": question.sid},
+    "create": _create,
+    "delete": _delete,
+    "ping": _ping,
+    "tools": lambda question: listing(question.server.world.snapshot),
+    "splits": _splits,
+    "tasks": _tasks,
+    "num_tasks": lambda question: {"num_tasks": question.server.world.num_tasks(question.split("num_tasks")["split"])},
+    "task": _task,
+    "task_range": _task_range,
+    "prompt": _asking("prompt"),
+    "messages": _asking("messages"),
+    "task_tools": _asking("task_tools"),
+    "call": _call,
+    "score_group": _score_group,
 }

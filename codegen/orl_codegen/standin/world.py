@@ -18,6 +18,9 @@ FINISHED = (
 )
 """What the SDK's server says then; `name` is the tool."""
 
+NOT_RECORDED = "not_recorded"
+"""The reason of a refused call that a cassette does not hold."""
+
 
 class NotServed(Exception):
     """A request is answered with another status than 200.
@@ -49,6 +52,7 @@ class Called:
         input: Its input.
         carried_out: Whether it was; otherwise it was malformed, came after the end of the episode, or is not recorded.
         reward: Its reward, if there was one.
+        reason: Why it was not carried out, as the answer says it; `not_recorded` where a cassette does not hold it.
     """
 
     task: Mapping[str, Any]
@@ -56,6 +60,7 @@ class Called:
     input: Mapping[str, Any]
     carried_out: bool
     reward: float | None = None
+    reason: str | None = None
 
 
 class Play(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -218,6 +217,21 @@ def test_no_key_and_no_secret_is_in_the_file(tmp_path: Path) -> None:
     cassette_of(text, "dice")
 
 
+def test_a_key_for_the_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes from a variable, goes with each request, also of clients that have none, and is not in the file; and a
+    test that is a coroutine may record, too."""
+    monkeypatch.setenv("DICE_KEY", KEY)
+
+    async def rolls(url: str) -> list[list[Any]]:
+        with record(url, tmp_path / "dice.json", api_key_env="DICE_KEY") as proxy:
+            return await _rolls(proxy.url, [["roll"]])
+
+    with running(Dice) as server:
+        assert asyncio.run(rolls(server.url))
+        assert {request.headers.get("x-api-key") for request in server.requests} == {KEY}
+    assert KEY not in (tmp_path / "dice.json").read_text()
+
+
 def test_group_scores_and_large_results(tmp_path: Path) -> None:
     """Scores of a group are replayed; a group that is new is an exception; streams of many events pass whole."""
     with running(Contest) as server, record(server.url, tmp_path / "contest.json", variant="contest") as proxy:
@@ -298,7 +312,7 @@ def test_the_command_records_until_a_signal(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (143, "") and "recording kitchen" in err
-    assert err.endswith(f"orl-codegen: interrupted; {path} was written: 1 sessions, 2 calls.\n")
+    assert err.endswith(f"orl-codegen: interrupted; {path} was written (sessions: 1, calls: 2).\n")
     assert [*tmp_path.iterdir()] == [path]
     with _command("mock", path, "--port", "0") as process:
         _play(process, ["carbonara", "\x1b[31mtofu"])
@@ -340,7 +354,7 @@ def test_the_file_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.Mo
         while not path.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert cassette_of(path.read_text("utf-8"), "dice").snapshot.variant == "dice"
-        shutil.rmtree(path.parent)
+        path.parent.rename(tmp_path / "elsewhere")
         asyncio.run(_rolls(proxy.url, [["roll"]]))
 
 

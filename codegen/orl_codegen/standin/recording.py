@@ -78,8 +78,8 @@ class Recorder:
             return f"nothing passed, so {printable(self.path, 500)} was not written"
         cassette, left_out = self.tape.cassette(), self.tape.left_out
         calls = sum(len(session.exchanges) for session in cassette.sessions)
-        said = f"{printable(self.path, 500)} was written: {len(cassette.sessions)} sessions, {calls} calls"
-        return said + (f"; {left_out} answers were too large or too odd to be kept" if left_out else "")
+        said = f"{printable(self.path, 500)} was written (sessions: {len(cassette.sessions)}, calls: {calls})"
+        return said + (f"; what was too large or too odd to be kept: {left_out}" if left_out else "")
 
     async def now_and_then(self) -> None:
         """Write the file again and again. Where that fails, the last time of all says why."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 WRITE_EVERY = 10.0
-"""Seconds between two times that the file is written while it is recorded."""
+"""Seconds between two times that the file is written while it is recorded; more if it is large."""
+
+SHARE = 0.05
+"""Of the time, at the most, goes into writing it meanwhile: nothing passes then."""
 
 STREAMS = ("create_session", "call", "score_group")
 
@@ -83,10 +87,13 @@ class Recorder:
 
     async def now_and_then(self) -> None:
         """Write the file again and again. Where that fails, the last time of all says why."""
+        took = 0.0
         while True:
-            await asyncio.sleep(WRITE_EVERY)
+            await asyncio.sleep(max(WRITE_EVERY, took / SHARE))
+            began = time.monotonic()
             with contextlib.suppress(OutputError):
                 self.write()
+            took = time.monotonic() - began
 
 
 async def recorder_of(url: str, path: Path, options: Options) -> Recorder:

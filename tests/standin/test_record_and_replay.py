@@ -33,6 +33,7 @@ from orl_codegen.standin import StandIn, mock, record
 from orl_codegen.standin.cassette import cassette_of, cassette_text
 from tests.environments.answers import Contest
 from tests.standin.test_against_the_sdk_server import CALLS, PATHS, SESSIONS, TASKS, Asked, answers
+from tests.support.applications import respond
 from tests.support.cli import orl_codegen
 from tests.support.servers import dead_url, running, serving_application
 
@@ -226,10 +227,21 @@ def test_a_key_for_the_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with record(url, tmp_path / "dice.json", api_key_env="DICE_KEY") as proxy:
             return await _rolls(proxy.url, [["roll"]])
 
-    with running(Dice) as server:
-        assert asyncio.run(rolls(server.url))
+    async def telling(scope: Any, receive: Any, send: Any) -> None:
+        """The prompt is what the request is authorized with."""
+        if scope.get("path") == "/dice/prompt":
+            sent = dict(scope["headers"])
+            told = [sent[name].decode() for name in (b"x-api-key", b"authorization")]
+            await respond(send, 200, json.dumps([{"type": "text", "text": f"{told} {QUOTED}"}]).encode())
+        else:
+            await real.server.app(scope, receive, send)
+
+    with running(Dice) as real, serving_application(telling) as server:
+        assert asyncio.run(rolls(server.url.replace("//", f"//user:{QUOTED}@")))
         assert {request.headers.get("x-api-key") for request in server.requests} == {KEY}
-    assert KEY not in (tmp_path / "dice.json").read_text()
+    text = (tmp_path / "dice.json").read_text()
+    basic = base64.b64encode(f"user:{QUOTED}".encode()).decode()
+    assert "['***', 'Basic ***'] ***" in text and not [value for value in (KEY, QUOTED, basic) if value in text]
 
 
 def test_group_scores_and_large_results(tmp_path: Path) -> None:

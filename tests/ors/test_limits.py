@@ -35,6 +35,7 @@ def test_the_other_figures() -> None:
     """Pings, the end of the process and sizes."""
     assert f"pings, one every {limits.PING_EVERY:g} s" in COMMANDS and limits.PINGS_LOST == 5
     assert f"{limits.EXIT_WITHIN:g} s for all of them when the process ends" in COMMANDS
+    assert f"A cassette holds up to {limits.CASSETTE_BYTES >> 20} MiB" in COMMANDS
     assert f"up to {limits.ANSWER_BYTES >> 20} MiB" in COMMANDS and f"up to {limits.TASKS_BYTES >> 20} MiB" in COMMANDS
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +33,7 @@ from orl_codegen.standin import StandIn, mock, record
 from orl_codegen.standin.cassette import cassette_of, cassette_text
 from tests.environments.answers import Contest
 from tests.standin.test_against_the_sdk_server import CALLS, PATHS, SESSIONS, TASKS, Asked, answers
+from tests.support.applications import respond
 from tests.support.cli import orl_codegen
 from tests.support.servers import dead_url, running, serving_application
 
@@ -218,6 +218,32 @@ def test_no_key_and_no_secret_is_in_the_file(tmp_path: Path) -> None:
     cassette_of(text, "dice")
 
 
+def test_a_key_for_the_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes from a variable, goes with each request, also of clients that have none, and is not in the file; and a
+    test that is a coroutine may record, too."""
+    monkeypatch.setenv("DICE_KEY", KEY)
+
+    async def rolls(url: str) -> list[list[Any]]:
+        with record(url, tmp_path / "dice.json", api_key_env="DICE_KEY") as proxy:
+            return await _rolls(proxy.url, [["roll"]])
+
+    async def telling(scope: Any, receive: Any, send: Any) -> None:
+        """The prompt is what the request is authorized with."""
+        if scope.get("path") == "/dice/prompt":
+            sent = dict(scope["headers"])
+            told = [sent[name].decode() for name in (b"x-api-key", b"authorization")]
+            await respond(send, 200, json.dumps([{"type": "text", "text": f"{told} {QUOTED}"}]).encode())
+        else:
+            await real.server.app(scope, receive, send)
+
+    with running(Dice) as real, serving_application(telling) as server:
+        assert asyncio.run(rolls(server.url.replace("//", f"//user:{QUOTED}@")))
+        assert {request.headers.get("x-api-key") for request in server.requests} == {KEY}
+    text = (tmp_path / "dice.json").read_text()
+    basic = base64.b64encode(f"user:{QUOTED}".encode()).decode()
+    assert "['***', 'Basic ***'] ***" in text and not [value for value in (KEY, QUOTED, basic) if value in text]
+
+
 def test_group_scores_and_large_results(tmp_path: Path) -> None:
     """Scores of a group are replayed; a group that is new is an exception; streams of many events pass whole."""
     with running(Contest) as server, record(server.url, tmp_path / "contest.json", variant="contest") as proxy:
@@ -298,7 +324,7 @@ def test_the_command_records_until_a_signal(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (143, "") and "recording kitchen" in err
-    assert err.endswith(f"orl-codegen: interrupted; {path} was written: 1 sessions, 2 calls.\n")
+    assert err.endswith(f"orl-codegen: interrupted; {path} was written (sessions: 1, calls: 2).\n")
     assert [*tmp_path.iterdir()] == [path]
     with _command("mock", path, "--port", "0") as process:
         _play(process, ["carbonara", "\x1b[31mtofu"])
@@ -340,7 +366,7 @@ def test_the_file_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.Mo
         while not path.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert cassette_of(path.read_text("utf-8"), "dice").snapshot.variant == "dice"
-        shutil.rmtree(path.parent)
+        path.parent.rename(tmp_path / "elsewhere")
         asyncio.run(_rolls(proxy.url, [["roll"]]))
 
 

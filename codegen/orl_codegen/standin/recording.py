@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 WRITE_EVERY = 10.0
-"""Seconds between two times that the file is written while it is recorded."""
+"""Seconds between two times that the file is written while it is recorded; more if it is large."""
+
+SHARE = 0.05
+"""Of the time, at the most, goes into writing it meanwhile: nothing passes then."""
 
 STREAMS = ("create_session", "call", "score_group")
 
@@ -78,15 +82,18 @@ class Recorder:
             return f"nothing passed, so {printable(self.path, 500)} was not written"
         cassette, left_out = self.tape.cassette(), self.tape.left_out
         calls = sum(len(session.exchanges) for session in cassette.sessions)
-        said = f"{printable(self.path, 500)} was written: {len(cassette.sessions)} sessions, {calls} calls"
-        return said + (f"; {left_out} answers were too large or too odd to be kept" if left_out else "")
+        said = f"{printable(self.path, 500)} was written (sessions: {len(cassette.sessions)}, calls: {calls})"
+        return said + (f"; what was too large or too odd to be kept: {left_out}" if left_out else "")
 
     async def now_and_then(self) -> None:
         """Write the file again and again. Where that fails, the last time of all says why."""
+        took = 0.0
         while True:
-            await asyncio.sleep(WRITE_EVERY)
+            await asyncio.sleep(max(WRITE_EVERY, took / SHARE))
+            began = time.monotonic()
             with contextlib.suppress(OutputError):
                 self.write()
+            took = time.monotonic() - began
 
 
 async def recorder_of(url: str, path: Path, options: Options) -> Recorder:

@@ -106,6 +106,14 @@ def test_custom_reward(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert step["kitchen/calls"] == 2.0
 
 
+def test_learning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """The learning run gets through a step of its warm start and one of GRPO, and draws what it has earned."""
+    short = ["--warm-steps", 1, "--max-steps", 1, "--seeds", 0, "--output", tmp_path / "learning.svg"]
+    run("learning.py", monkeypatch, *short)
+    assert re.search(r"^seed 0: mean reward \d\.\d\d in the first ten steps", capsys.readouterr().out, re.MULTILINE)
+    assert "mean reward of 64 rollouts" in (tmp_path / "learning.svg").read_text("utf-8")
+
+
 class NoTransfer:
     """In place of NCCL, which needs GPUs: the weights go nowhere."""
 

@@ -21,6 +21,7 @@ from orl_codegen.generator.project.pyproject import with_environment
 from orl_codegen.version import REPOSITORY, __version__
 from tests.support.cli import orl_codegen
 from tests.support.environments import environment, source_of, spec
+from tests.support.platform import platform
 from tests.support.servers import RunningServer, running
 
 ROOT = Path(__file__).parents[2]
@@ -245,3 +246,20 @@ def test_the_hook_is_added_only_where_that_is_safe(text: str, added: str | None)
     if added is not None:
         loaded: Any = yaml.safe_load(text + added)
         assert loaded["repos"][-1] == yaml.safe_load(ENTRY)[0] and with_hook(text + added) == text + added
+
+
+def test_secrets_that_the_platform_says_are_required(project: Path) -> None:
+    """They are named with the options to add, before a session is opened; where the platform does not say, generating
+    tells what is wrong."""
+    route, given = "/v1/environments/Owner/Name/required-secrets", ("--secret", "OPENAI_API_KEY=MY_TOKEN")
+    with platform(answers={route: {"secrets": ["OPENAI_API_KEY", "TAVILY_API_KEY"]}}) as there:
+        outcome = orl_codegen("init", "Owner/Name", *given)
+        assert outcome.status == 2
+        assert "Owner/Name requires secrets that were not passed: TAVILY_API_KEY. Nothing was written." in outcome.err
+        assert outcome.err.rstrip().endswith("name that variable: --secret TAVILY_API_KEY=TAVILY_API_KEY.")
+        assert not there.to("/create_session") and not texts(project)
+        asked = orl_codegen("init", "Owner/Name", *given, "--secret", "TAVILY_API_KEY=A_KEY", "--dry-run")
+        assert "requires secrets" not in asked.err and there.to("/create_session")
+    with platform(answers={route: 500}) as there:
+        assert "requires secrets" not in orl_codegen("init", "Owner/Name", "--dry-run").err
+        assert there.to("/create_session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +18,9 @@ from orl_codegen.cli.arguments import environment_options, given_options
 from orl_codegen.cli.display import display, report
 from orl_codegen.cli.generate import relative_path
 from orl_codegen.cli.interrupted import said_if_interrupted
-from orl_codegen.errors import UsageError, printable
+from orl_codegen.errors import ServerError, UsageError, printable
 from orl_codegen.generator.config import find_config, override
-from orl_codegen.generator.options import Options
+from orl_codegen.generator.options import Job, Options
 from orl_codegen.generator.project import hook
 from orl_codegen.generator.project.places import Places, find_places, record_in
 from orl_codegen.generator.project.setup import FOLDER, Setup
@@ -105,17 +106,25 @@ def _options(given: Mapping[str, Any], places: Places) -> dict[str, Any]:
 
 def _refuse_without_secrets(setup: Setup) -> None:
     """Ask the platform which secrets its environments require, before a session is opened without them."""
+    for job in setup.jobs:
+        missing = [key for key in _required(job) if key not in job.options.secrets]
+        if missing:
+            options = " ".join(f"--secret {key}={re.sub(r'[^A-Za-z0-9]', '_', key).upper()}" for key in missing)
+            raise UsageError(
+                f"{printable(job.target.record)} requires secrets that were not passed: {', '.join(missing)}. Nothing "
+                f"was written. Put each into an environment variable, and name that variable: {options}."
+            )
+
+
+def _required(job: Job) -> tuple[str, ...]:
+    """The keys of the secrets that the platform says an environment requires; none where it does not answer, since
+    generating then says what is wrong."""
     from orl_codegen.generator.discovery.required_secrets import required_secrets
 
-    for job in setup.jobs:
-        missing = [key for key in required_secrets(job.target, job.options) if key not in dict(job.options.secrets)]
-        if missing:
-            names = ", ".join(printable(key) for key in missing)
-            options = " ".join(f"--secret {key}={key.upper()}" for key in map(printable, missing))
-            raise UsageError(
-                f"{printable(job.target.record)} requires secrets: {names}. Put each into an environment variable, and "
-                f"name that variable: {options}."
-            )
+    try:
+        return required_secrets(job.target, job.options)
+    except ServerError:
+        return ()
 
 
 def _refuse_to_take_over(setup: Setup, adapters: Sequence[Adapter]) -> None:

@@ -73,7 +73,7 @@ $(BASE): pyproject.toml constraints.txt
 $(DEV): $(BASE)
 	@echo "Installing TRL, torch and the test tools into $(VENV) ..."
 	@$(PIP) torch==2.13.0
-	@$(PIP) --editable ".[generate,trl]" --group dev
+	@$(PIP) --editable ".[generate,trl,eval]" --group dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target $(VENV)/oldest-transformers transformers==5.2.0  # its docstring parser is tested as well
 	@touch $@

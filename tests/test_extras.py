@@ -39,6 +39,9 @@ ASKS_FIRST = {"generator/output/prompting.py": {"transformers"}, "standin/plugin
 TRAINS = ("ors", "sessions", "runtime", "trl", "endings.py", "errors.py", "extras.py", "chat_tokens.py")
 """What a training process imports."""
 
+EVALUATES = ("episodes", "inspect")
+"""What an evaluation imports, and loops that are not TRL's."""
+
 
 def _without(modules: Iterable[str], code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a process that cannot import some modules."""
@@ -70,10 +73,12 @@ def test_training_takes_only_aiohttp() -> None:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_import_is_of_a_package_that_is_declared(path: Path) -> None:
-    """What trains imports what the base install and `trl` bring, and the rest what `generate` brings."""
-    trains = path.relative_to(PACKAGE).parts[0] in TRAINS
+    """What trains imports what the base install and `trl` bring, what evaluates what `eval` brings, and the rest what
+    `generate` brings."""
+    room = path.relative_to(PACKAGE).parts[0]
+    extra = "trl" if room in TRAINS else "eval" if room in EVALUATES else "generate"
     asked = ASKS_FIRST.get(path.relative_to(PACKAGE).as_posix(), set())
-    declared = {"aiohttp", "orl_codegen", *sys.stdlib_module_names, *EXTRAS["trl" if trains else "generate"]}
+    declared = {"aiohttp", "orl_codegen", *sys.stdlib_module_names, *EXTRAS[extra]}
     imported = {BROUGHT.get(name, name) for name in _imported(path)}
     assert not imported - declared - asked
 

@@ -15,20 +15,33 @@ from typing import TYPE_CHECKING, Any
 from orl_codegen.version import __version__
 
 if TYPE_CHECKING:
+    from orl_codegen.episodes.episode import Episode
+    from orl_codegen.episodes.formats import tools
     from orl_codegen.errors import OrlCodegenError
     from orl_codegen.serving import serve
     from orl_codegen.trl.combine import combine
     from orl_codegen.trl.difficulty import tasks_by_difficulty
     from orl_codegen.trl.spec import OpenRewardSpec
 
-__all__ = ["OpenRewardSpec", "OrlCodegenError", "__version__", "combine", "serve", "tasks_by_difficulty"]
+__all__ = [
+    "Episode",
+    "OpenRewardSpec",
+    "OrlCodegenError",
+    "__version__",
+    "combine",
+    "serve",
+    "tasks_by_difficulty",
+    "tools",
+]
 
 _HOMES = {
+    "Episode": "orl_codegen.episodes.episode",
     "OpenRewardSpec": "orl_codegen.trl.spec",
     "OrlCodegenError": "orl_codegen.errors",
     "combine": "orl_codegen.trl.combine",
     "serve": "orl_codegen.serving",
     "tasks_by_difficulty": "orl_codegen.trl.difficulty",
+    "tools": "orl_codegen.episodes.formats",
 }
 
 

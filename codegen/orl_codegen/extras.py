@@ -22,6 +22,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "watchfiles",
         "yaml",
     ),
+    "eval": ("filelock", "inspect_ai", "PIL", "psutil", "rich", "transformers"),
     "trl": ("datasets", "filelock", "PIL", "psutil", "rich", "transformers", "trl"),
 }
 """The extras of pyproject.toml, by the names of the modules that they bring."""

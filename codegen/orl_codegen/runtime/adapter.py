@@ -10,20 +10,36 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from orl_codegen.errors import RolloutError, SessionError, ToolError
+from orl_codegen.runtime.unanswered import Unanswered
 from orl_codegen.runtime.vocabulary import UNSET, Environment, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Future
 
     from orl_codegen.ors.outputs import CallRefused, Output
     from orl_codegen.runtime.ahead import Ahead
     from orl_codegen.runtime.plan import Plan
-    from orl_codegen.sessions.handle import SessionHandle
+    from orl_codegen.sessions.handle import Pending, SessionHandle
 
-FINISHED = "The episode has finished: this call was not carried out."
-FAILED = "The environment has failed and takes no more calls."
-SCORED = "The rollout has been scored, and its session closed: this call was not carried out."
+FINISHED = Unanswered("The episode has finished: this call was not carried out.", "episode_finished")
+FAILED = Unanswered("The environment has failed and takes no more calls.", "environment_failed")
+SCORED = Unanswered("The rollout has been scored, and its session closed: this call was not carried out.", "scored")
 UNAVAILABLE = "The environment is not available."
+
+
+class Sent:
+    """A call that was sent. Calling it waits for the result, and keeps what the environment answered.
+
+    Attributes:
+        answer: Is done once there is nothing to wait for; None where there never was.
+    """
+
+    def __init__(self, receive: Callable[[], ToolResult], answer: Future[Output] | None = None) -> None:
+        self._receive, self.answer = receive, answer
+
+    def __call__(self) -> ToolResult:
+        return self._receive()
 
 
 class RolloutAdapter:
@@ -195,9 +211,9 @@ class RolloutAdapter:
         with self._turns:
             yield
 
-    def _sent(self, name: str, input: dict[str, Any]) -> Callable[[], ToolResult]:
+    def _sent(self, name: str, input: dict[str, Any]) -> Sent:
         if (over := self._over()) is not None:
-            return lambda: over
+            return Sent(lambda: over)
         session = self._session
         if session is None:
             raise RolloutError("No session is open. Call reset() before a tool.")
@@ -205,10 +221,10 @@ class RolloutAdapter:
             answer = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
         except SessionError as error:
             lost = self._lost(session, error)
-            return lambda: lost
-        return partial(self._received, name, session, answer)
+            return Sent(lambda: lost)
+        return Sent(partial(self._received, name, session, answer), answer.future)
 
-    def _over(self) -> str | None:
+    def _over(self) -> Unanswered | None:
         """What every call is answered with, once there is such an answer."""
         if self.finished:
             return FINISHED
@@ -216,7 +232,7 @@ class RolloutAdapter:
             return FAILED
         return SCORED if self._scored else None
 
-    def _received(self, name: str, session: SessionHandle, answer: Callable[[], Output]) -> ToolResult:
+    def _received(self, name: str, session: SessionHandle, answer: Pending[Output]) -> ToolResult:
         from orl_codegen.ors.outputs import CallRefused
 
         if (over := self._over()) is not None:
@@ -232,7 +248,7 @@ class RolloutAdapter:
             return self._lost(session, error)
         return self._record(output)
 
-    def _lost(self, session: SessionHandle, error: SessionError) -> str:
+    def _lost(self, session: SessionHandle, error: SessionError) -> Unanswered:
         if self._scored:
             return SCORED  # the call was under way; the rollout itself has not failed
         self._raise_what_stops_training()
@@ -266,7 +282,7 @@ class RolloutAdapter:
             self._release()
         return shortened(result, self._plan.max_tool_output)
 
-    def _refused(self, name: str, refusal: CallRefused) -> str:
+    def _refused(self, name: str, refusal: CallRefused) -> Unanswered:
         from orl_codegen.ors.outputs import NotOffered
         from orl_codegen.runtime.refusals import explained
 

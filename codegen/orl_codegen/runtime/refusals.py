@@ -9,6 +9,7 @@ from typing import Any
 
 from orl_codegen.errors import printable
 from orl_codegen.ors.outputs import CallRefused, NotOffered
+from orl_codegen.runtime.unanswered import Unanswered
 from orl_codegen.runtime.vocabulary import bound_tools
 
 LONGEST = 2000  # characters; a validation error quotes the whole input
@@ -16,8 +17,13 @@ LONGEST = 2000  # characters; a validation error quotes the whole input
 _ESCAPE = re.compile(r"\\[\\'\"nrtxuU]")  # those of `repr`
 
 
-def explained(adapter: type[Any], name: str, refusal: CallRefused) -> str:
+def explained(adapter: type[Any], name: str, refusal: CallRefused) -> Unanswered:
     """The refusal of a call to the tool `name`, for the model."""
+    reason = "not_offered" if isinstance(refusal, NotOffered) else refusal.reason or "refused"
+    return Unanswered(_explanation(adapter, name, refusal), reason)
+
+
+def _explanation(adapter: type[Any], name: str, refusal: CallRefused) -> str:
     if isinstance(refusal, NotOffered):
         return _cut(f"Error: {printable(name)} was not called: this task does not offer it. {_offer(adapter, refusal)}")
     problems = list(_problems(str(refusal), _python_names(adapter, name)))

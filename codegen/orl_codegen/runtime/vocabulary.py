@@ -118,3 +118,9 @@ def bound_tools(adapter: type[Any]) -> dict[str, Any]:
 
     functions = [function for _, function in inspect.getmembers(adapter, inspect.isfunction)]
     return {function.__tool__.name: function for function in functions if hasattr(function, "__tool__")}
+
+
+def generated_tools(adapter: type[Any]) -> list[Any]:
+    """The tools of the generated class itself. One that a subclass overrides needs the result of its call at once."""
+    generated = next(base for base in adapter.__mro__ if "_environment" in vars(base))
+    return [function for function in bound_tools(adapter).values() if function in vars(generated).values()]

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from orl_codegen.endings import begin_anew_in_children
 from orl_codegen.errors import SessionError, ToolError
@@ -29,6 +29,20 @@ JSON = dict[str, Any]
 Learn = Callable[[Session], Coroutine[Any, Any, frozenset[str] | None]]
 
 ELSEWHERE = "This session belongs to the process that opened it. Call reset() in this one first."
+
+
+class Pending(Generic[T]):
+    """Something that was asked of a session. Calling it waits for the answer.
+
+    Attributes:
+        future: Done once there is an answer, or none will come.
+    """
+
+    def __init__(self, future: Future[T], wait: Callable[[], T]) -> None:
+        self.future, self._wait = future, wait
+
+    def __call__(self) -> T:
+        return self._wait()
 
 
 class SessionHandle:
@@ -97,8 +111,8 @@ class SessionHandle:
         self._check_process()
         return self._outcome(self.opening)
 
-    def call(self, name: str, input: JSON) -> Callable[[], Output]:
-        """Send a call of a tool, and return a function that waits for the answer.
+    def call(self, name: str, input: JSON) -> Pending[Output]:
+        """Send a call of a tool. What is returned waits for the answer when it is called.
 
         Raises:
             CallRefused: The call was malformed, the task does not offer the tool, or the episode has finished.
@@ -131,9 +145,10 @@ class SessionHandle:
         if not self.elsewhere and not self.closed:
             self._loop.submit(self.close())
 
-    def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> Callable[[], T]:
+    def _run(self, work: Callable[[Session], Coroutine[Any, Any, T]]) -> Pending[T]:
         self._check_process()
-        return partial(self._outcome, self._loop.submit(self._in_session(work)))
+        future = self._loop.submit(self._in_session(work))
+        return Pending(future, partial(self._outcome, future))
 
     def _check_process(self) -> None:
         if self.elsewhere:

@@ -18,7 +18,7 @@ from orl_codegen.runtime.agreement import Agreement
 from orl_codegen.runtime.blocks import Images
 from orl_codegen.runtime.plan import OnResetFailure, Plan, Prompts
 from orl_codegen.runtime.rollout_log import RolloutLog
-from orl_codegen.runtime.vocabulary import bound_tools
+from orl_codegen.runtime.vocabulary import generated_tools
 from orl_codegen.sessions.loop import close_on_signals
 from orl_codegen.sessions.slots import Slots
 from orl_codegen.trl.cached import cached
@@ -243,9 +243,7 @@ def _check_limits(call_timeout: float, max_sessions: int | None, max_tool_output
 
 
 def _check_tools(adapter: type[RolloutAdapter], names: Collection[str]) -> None:
-    """Only the methods of the generated class itself: one that overrides them needs the result of its call at once."""
-    generated = next(base for base in adapter.__mro__ if "_environment" in vars(base))
-    known = [name for name, method in bound_tools(adapter).items() if method in vars(generated).values()]
+    known = [method.__tool__.name for method in generated_tools(adapter)]
     unknown = [names] if isinstance(names, str) else [name for name in names if name not in known]
     if unknown:
         raise UsageError(

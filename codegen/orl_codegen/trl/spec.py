@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
     from orl_codegen.trl.group import GroupReward
+    from orl_codegen.trl.sharing import SharedAnswers
 
 Reward = Callable[..., list[float | None]]
 
@@ -208,18 +209,32 @@ class OpenRewardSpec(Generic[Adapter]):
         return self._plan.environment.group_scoring
 
     @cached
+    def tasks(self) -> list[tuple[int, dict[str, Any]]]:
+        """The index in the split, and the fields, of each task.
+
+        Raises:
+            UsageError: There is no such split, variant or index.
+            ServerError: The server could not be reached.
+        """
+        return self._answers.tasks(self._num_tasks, self._indices)
+
+    @cached
+    def _answers(self) -> SharedAnswers:
+        from orl_codegen.trl.sharing import SharedAnswers
+
+        return SharedAnswers(self._plan, self._cache_dir)
+
+    @cached
     def rows(self) -> list[dict[str, Any]]:
         """The rows of `train_dataset` before they are one: `combine` puts those of several specs together."""
-        from orl_codegen.trl import dataset, prompts, sharing
+        from orl_codegen.trl import dataset, prompts
 
         require("trl", "A dataset of tasks")
         plan = self._plan
-        answers = sharing.SharedAnswers(plan, self._cache_dir)
-        tasks = answers.tasks(self._num_tasks, self._indices)
-        rows = dataset.task_rows(plan.split, tasks, self._include_metadata)
+        rows = dataset.task_rows(plan.split, self.tasks, self._include_metadata)
         if plan.prompts == "session":
             return rows
-        fetched = answers.prompts(tasks, self._progress)
+        fetched = self._answers.prompts(self.tasks, self._progress)
         there = [(row, messages) for row, messages in zip(rows, fetched, strict=True) if messages is not None]
         columns = prompts.rows([messages for _, messages in there], plan.images)
         return [row | prompt for (row, _), prompt in zip(there, columns, strict=True)]

@@ -1,0 +1,58 @@
+"""The solver: the model plays one rollout in a session of the environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspect_ai.model import ChatMessageUser, execute_tools, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from orl_codegen.episodes.episode import Episode
+from orl_codegen.errors import SessionError
+from orl_codegen.inspect.rollout import keep
+from orl_codegen.inspect.tooling import called_tools, content_of, tool_infos
+from orl_codegen.trl.spec import OpenRewardSpec
+
+
+@solver
+def rollout(spec: OpenRewardSpec[Any], max_turns: int) -> Solver:
+    """Plays a rollout: prompt, turns of the model with their calls, the last message to the terminal tool.
+
+    Args:
+        spec: The environment.
+        max_turns: How many messages the model may write. The calls of the last one are made.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        async with Episode(spec) as episode:
+            prompt = await episode.areset(task_index=state.metadata["task_index"], split=state.metadata["split"])
+            state.messages = [ChatMessageUser(content=content_of(prompt))]
+            turns = 0
+            try:
+                while turns < max_turns and not _over(episode):
+                    turns += 1
+                    if not await _turn(state, episode):
+                        break
+                await episode.ascore(state.output.completion)
+            finally:
+                keep(state.store, episode, turns)
+            if episode.adapter.failure is not None:
+                raise SessionError(episode.adapter.failure)
+        return state
+
+    return solve
+
+
+def _over(episode: Episode[Any]) -> bool:
+    return episode.adapter.finished or episode.adapter.failure is not None
+
+
+async def _turn(state: TaskState, episode: Episode[Any]) -> bool:
+    """One message of the model, and its calls. Returns whether it made any."""
+    state.output = await get_model().generate(state.messages, tools=tool_infos(type(episode.adapter)))
+    state.messages.append(state.output.message)
+    calls = state.output.message.tool_calls
+    if calls:
+        executed = await execute_tools(state.messages, called_tools(episode, calls))
+        state.messages.extend(executed.messages)
+    return bool(calls)

@@ -1,0 +1,65 @@
+"""The tools of an adapter for Inspect: what the model is shown of them, and what is called.
+
+The two are apart, because Inspect would check and convert the arguments of a call by what is shown, and answer in words
+of its own. What the model writes has to reach the adapter as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from inspect_ai.model import Content
+from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
+
+from orl_codegen.episodes.episode import Episode
+from orl_codegen.episodes.formats import tools
+from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.runtime.vocabulary import ToolResult
+
+
+def tool_infos(adapter: type[RolloutAdapter]) -> list[ToolInfo]:
+    """What the model is shown: exactly what trainers show it."""
+    return [
+        ToolInfo(name=tool["name"], description=tool["description"], parameters=_parameters(tool["inputSchema"]))
+        for tool in tools(adapter, "mcp")
+    ]
+
+
+def _parameters(schema: dict[str, Any]) -> ToolParams:
+    return ToolParams.model_validate({**schema, "additionalProperties": None})
+
+
+def called_tools(episode: Episode[Any], calls: Iterable[ToolCall]) -> list[ToolDef]:
+    """Tools that take whatever the model has written, under the names that it has used."""
+    return [_called(episode, name) for name in sorted({call.function for call in calls})]
+
+
+def _called(episode: Episode[Any], name: str) -> ToolDef:
+    async def execute(**kwargs: Any) -> Any:
+        return content_of(await episode.acall(name, kwargs))
+
+    any_object = ToolParams(additionalProperties=True)
+    return ToolDef(execute, name, description=name, parameters=any_object, parallel=False, max_output=0)
+
+
+def content_of(result: ToolResult) -> str | list[Content]:
+    """A prompt or a result as Inspect has it: text, or parts of which some are images."""
+    if isinstance(result, str):
+        return str(result)
+    return [_part(block) for block in result]
+
+
+def _part(block: dict[str, Any]) -> ContentText | ContentImage:
+    if block["type"] == "text":
+        return ContentText(text=block["text"])
+    return ContentImage(image=_data_uri(block["image"]))
+
+
+def _data_uri(image: Any) -> str:
+    import base64
+    import io
+
+    written = io.BytesIO()
+    image.save(written, format="PNG")
+    return f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"

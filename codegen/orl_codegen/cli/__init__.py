@@ -32,6 +32,7 @@ COMMANDS = {
     "changelog": "Tell what changed in the adapters between two git refs, for release notes.",
     "show": "Show the tools as the model will see them, also as JSON or as its prompt.",
     "doctor": "Check an adapter, a model and the settings of a trainer before training.",
+    "eval": "Play the tasks of a split with a model, and print what came of it.",
     "mock": "Stand in for an environment: serve its committed snapshot, or a cassette.",
     "record": "Record what passes between training code and a server, for `mock` to replay.",
     "rules": "List every drift rule with its id, meaning and severity.",

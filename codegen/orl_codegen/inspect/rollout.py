@@ -11,6 +11,7 @@ from inspect_ai.util import Store
 from orl_codegen.episodes.episode import Episode
 
 KEY = "orl_codegen:rollout"
+SAMPLE = "orl_codegen:sample"  # which sample is played, for scripted models
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,23 @@ from inspect_ai.solver import TaskState
 
 from orl_codegen.inspect.rollout import Rollout, kept
 
-Reward = Literal["last", "sum", "trace"]
+Counted = Literal["last", "sum"]
 
 
 @scorer(metrics=[mean(), stderr()])
-def reward(which: Reward = "last") -> Scorer:
-    """Gives a rollout the last of its rewards, their sum, or all of them; none where the environment gave none."""
+def reward(counted: Counted = "last") -> Scorer:
+    """Gives a rollout the last of its rewards that was not null, or their sum. The whole trace stands in the metadata
+    of the score. A rollout in which the environment gave no reward stays unscored: that is not 0."""
 
     async def score(state: TaskState, target: Target) -> Score:
         played = kept(state.store)
         if played is None or played.reward is None:
             return Score.unscored(reason="no_reward")
-        return Score(value=_value(played, which))
+        return Score(value=_value(played, counted), metadata={"rewards": list(played.rewards)})
 
     return score
 
 
-def _value(played: Rollout, which: Reward) -> float | list[float]:
+def _value(played: Rollout, counted: Counted) -> float:
     given = [each for each in played.rewards if each is not None]
-    if which == "trace":
-        return given
-    return sum(given) if which == "sum" else given[-1]
+    return sum(given) if counted == "sum" else given[-1]

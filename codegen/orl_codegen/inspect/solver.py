@@ -9,7 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.errors import SessionError
-from orl_codegen.inspect.rollout import keep
+from orl_codegen.inspect.rollout import SAMPLE, keep
 from orl_codegen.inspect.tooling import called_tools, content_of, tool_infos
 from orl_codegen.trl.spec import OpenRewardSpec
 
@@ -24,6 +24,7 @@ def rollout(spec: OpenRewardSpec[Any], max_turns: int) -> Solver:
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.store.set(SAMPLE, state.sample_id)
         async with Episode(spec) as episode:
             prompt = await episode.areset(task_index=state.metadata["task_index"], split=state.metadata["split"])
             state.messages = [ChatMessageUser(content=content_of(prompt))]

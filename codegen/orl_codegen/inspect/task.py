@@ -6,8 +6,9 @@ from typing import Any
 
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import mean_score, pass_at
 
-from orl_codegen.inspect.scorer import Reward, reward
+from orl_codegen.inspect.scorer import Counted, reward
 from orl_codegen.inspect.solver import rollout
 from orl_codegen.trl.spec import OpenRewardSpec
 
@@ -18,7 +19,7 @@ def evaluation(
     spec: OpenRewardSpec[Any],
     *,
     max_turns: int = 20,
-    reward: Reward = "last",
+    reward: Counted = "last",
     epochs: int = 1,
     passing: float = 1.0,
 ) -> Task:
@@ -27,7 +28,7 @@ def evaluation(
     Args:
         spec: The environment, the split and the tasks, and how rollouts are run.
         max_turns: How many messages the model may write in a rollout.
-        reward: What the score of a rollout is: its last reward, the sum of its rewards, or the list of all of them.
+        reward: What the score of a rollout is: its last reward, or the sum of its rewards. The log has all of them.
         epochs: How many rollouts of each task.
         passing: The reward from which a rollout counts as passed, for pass@k.
 
@@ -41,10 +42,16 @@ def evaluation(
         dataset=MemoryDataset(samples, name=f"{spec._adapter.__name__}:{plan.split}"),
         solver=rollout(spec, max_turns),
         scorer=_reward(reward),
-        epochs=Epochs(epochs, ["mean", *(["pass_at_1"] if epochs > 1 else [])]),
+        epochs=Epochs(epochs, [mean_score(), *(pass_at(k, value=passing) for k in _counts(epochs))]),
         fail_on_error=False,
         name=spec._adapter.__name__,
+        metadata={"split": plan.split, "digest": plan.environment.digest, "reward": reward},
     )
+
+
+def _counts(epochs: int) -> list[int]:
+    """The k of pass@k: powers of two, and the number of rollouts of a task."""
+    return sorted({*(2**i for i in range(epochs.bit_length())), epochs}) if epochs > 1 else []
 
 
 def _sample(split: str, index: int, task: dict[str, Any]) -> Sample:

@@ -182,7 +182,7 @@ async def connected(
 
     `say` is told of sessions that may still be open in the end.
     """
-    place = endpoint(target.record, "", base_url=url, api_key=api_key_of(target, options), secrets=_secrets(options))
+    place = endpoint(target.record, "", base_url=url, api_key=api_key_of(target, options), secrets=secrets_of(options))
     async with Pool() as pool:
         client = Client(place, pool, sends=1)
         server = Server(printable(target.record), place, pool, client, options.timeout)
@@ -212,7 +212,8 @@ def api_key_of(target: Target, options: Options) -> str | None:
     return key
 
 
-def _secrets(options: Options) -> dict[str, str]:
+def secrets_of(options: Options) -> dict[str, str]:
+    """The secrets of the sessions, out of their environment variables."""
     missing = [key for key, name in options.secrets.items() if name not in os.environ]
     if missing:
         raise UsageError(

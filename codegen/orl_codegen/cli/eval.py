@@ -1,0 +1,144 @@
+"""`orl-codegen eval`: play a split with a model, and print what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orl_codegen.cli.interrupted import said_if_interrupted
+from orl_codegen.errors import ServerError, UsageError, printable
+from orl_codegen.extras import require
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
+    from inspect_ai.model import Model
+
+SCRIPTED = "scripted:"
+AT_ONCE = 10  # rollouts at a time, if not said otherwise: what Inspect does with models that are served elsewhere
+
+
+@click.command()
+@click.argument("target", metavar="TARGET|MODULE[:CLASS]")
+@click.option("--model", required=True, metavar="NAME", help="A model of Inspect's, or scripted:FILE.")
+@click.option("--model-base-url", metavar="URL", help="Where the model is served, for openai-api/, vllm/ and so on.")
+@click.option("--split", default="test", show_default=True, help="Split whose tasks are played.")
+@click.option("--tasks", type=click.IntRange(1), metavar="N", help="Play the first N tasks.  [default: all]")
+@click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="How many rollouts of each task.")
+@click.option("--max-turns", type=click.IntRange(1), default=20, show_default=True, help="Messages of the model.")
+@click.option("--reward", type=click.Choice(["last", "sum"]), default="last", show_default=True, help="Which counts.")
+@click.option("--passing", type=float, default=1.0, show_default=True, help="The reward that pass@k asks for.")
+@click.option("--max-sessions", type=click.IntRange(1), metavar="N", help="Rollouts at a time.  [default: 10]")
+@click.option("--base-url", metavar="URL", help="Where the environment runs, if not where TARGET or MODULE says.")
+@click.option("--variant", metavar="NAME", help="Which environment of a server with several.")
+@click.option("--secret", "secrets", metavar="KEY=ENVVAR", multiple=True, help="As `generate` takes it.")
+@click.option("--api-key-env", metavar="NAME", help="As `generate` takes it.")
+@click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"), show_default=True, help="For logs.")
+@click.option("--compare", type=click.Path(path_type=Path), metavar="LOG", help="An earlier log, for comparison.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the figures, and errors.")
+def eval(target: str, compare: Path | None, quiet: bool, **given: Any) -> None:
+    """Play the tasks of a split with a model: rewards, turns, and the calls that were not carried out.
+
+    TARGET is what `generate` takes. MODULE is a generated module, as a path or by name; it is imported, so its code
+    runs. Inspect's log of the evaluation is left in --log-dir.
+    """
+    require("eval", "orl-codegen eval")
+    from orl_codegen.cli.figures_table import show_comparison, show_figures
+    from orl_codegen.inspect import comparing
+    from orl_codegen.inspect.figures import figures_of
+
+    earlier = None if compare is None else figures_of(_read_log(compare))
+    with said_if_interrupted() as said:
+        said.so_far = f"what was finished is in the logs in {printable(given['log_dir'])}"
+        log = _played(target, quiet, given)
+    figures = figures_of(log)
+    if earlier is None:
+        show_figures(figures)
+    else:
+        show_comparison(comparing.compare(earlier, figures))
+    if not quiet:
+        click.echo(f"log: {_place(log)}", err=True)
+
+
+def _played(text: str, quiet: bool, given: Mapping[str, Any]) -> EvalLog:
+    import inspect_ai
+
+    from orl_codegen.cli.evaluated import environment
+    from orl_codegen.inspect.task import evaluation
+    from orl_codegen.trl.spec import OpenRewardSpec
+
+    at_once = given["max_sessions"] or AT_ONCE
+    model = _model(given["model"], given["model_base_url"])
+    with environment(text, quiet, given) as (adapter, connection):
+        spec = OpenRewardSpec(
+            adapter, split=given["split"], num_tasks=given["tasks"], max_sessions=at_once, **connection
+        )
+        task = evaluation(
+            spec,
+            max_turns=given["max_turns"],
+            reward=given["reward"],
+            epochs=given["epochs"],
+            passing=given["passing"],
+        )
+        (log,) = inspect_ai.eval(
+            task, model, log_dir=str(given["log_dir"]), max_samples=at_once, display="none", log_level="error"
+        )
+    return _checked(log)
+
+
+def _model(name: str, base_url: str | None) -> Model:
+    """The model, before anything is asked of the environment.
+
+    Raises:
+        UsageError: There is no such model, or it cannot be reached with what is set.
+    """
+    from inspect_ai.model import get_model
+
+    from orl_codegen.inspect.scripted import scripted
+
+    if name.startswith(SCRIPTED):
+        return scripted(Path(name.removeprefix(SCRIPTED)))
+    try:
+        return get_model(name, base_url=base_url)
+    except Exception as error:  # of many kinds: no such provider, no key, a package that is not installed
+        reason = printable(f"{error}".strip(), 500)
+        raise UsageError(
+            f"The model {printable(name)} cannot be used: {reason} Name a model as Inspect does: openai-api/…, "
+            "vllm/…, hf/…, or scripted:FILE."
+        ) from None
+
+
+def _read_log(path: Path) -> EvalLog:
+    from inspect_ai.log import read_eval_log
+
+    try:
+        return read_eval_log(str(path))
+    except Exception as error:  # whatever stands in the file
+        reason = printable(f"{type(error).__name__}: {error}", 300)
+        raise UsageError(
+            f"--compare {printable(path)} cannot be read as a log of Inspect: {reason}. Name a file that `orl-codegen "
+            "eval` has left."
+        ) from None
+
+
+def _checked(log: EvalLog) -> EvalLog:
+    """The log, where something was played.
+
+    Raises:
+        ServerError: All rollouts failed, or the evaluation could not begin.
+    """
+    if log.status == "cancelled":
+        raise KeyboardInterrupt
+    errors = [sample.error.message for sample in log.samples or () if sample.error is not None]
+    if log.status == "success" and len(errors) < len(log.samples or ()):
+        return log
+    reason = errors[0] if errors else log.error.message if log.error is not None else "nothing was played"
+    raise ServerError(f"No rollout was played to its end: {printable(reason, 500)}. The log is {_place(log)}.")
+
+
+def _place(log: EvalLog) -> str:
+    """Where the log lies, as a path that can be passed to --compare."""
+    path = Path(log.location.removeprefix("file://"))
+    return printable(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path, 500)

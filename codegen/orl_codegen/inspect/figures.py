@@ -1,0 +1,155 @@
+"""What an evaluation comes to: the figures of a log."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from inspect_ai.log import EvalLog, EvalSample
+
+from orl_codegen.inspect.rollout import Rollout, rollout_of
+
+SIDES = 1.96  # standard errors to either side of a mean hold the true one in 95 of 100 cases
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % interval.
+
+    Attributes:
+        mean: The mean over tasks.
+        error: Half the width of the interval; None where it takes more than one task to know.
+        count: How many tasks.
+    """
+
+    mean: float
+    error: float | None
+    count: int
+
+
+@dataclass(frozen=True)
+class ToolFigures:
+    """The calls of one tool, under the name that the model has used.
+
+    Attributes:
+        made: How many calls.
+        problems: Of these, how many were not carried out, by reason (see `Call`).
+    """
+
+    made: int
+    problems: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of one evaluation.
+
+    Attributes:
+        task: The adapter.
+        split: The split of the tasks.
+        model: The model.
+        tasks: How many tasks.
+        rollouts: How many rollouts, those that failed included.
+        scored: How many of them have a reward.
+        finished: How many were ended by a tool.
+        failures: The rollouts that the infrastructure ended, by what was said.
+        rewards: The mean reward of each task that has one, by the task's id.
+        reward: The mean of these.
+        passed: `{k: pass@k}`, where there are several rollouts of a task.
+        input_tokens: How many tokens the model has read.
+        output_tokens: How many it has written.
+        turns: How many messages it has written in a rollout, on average.
+        tools: The calls of each tool.
+    """
+
+    task: str
+    split: str
+    model: str
+    tasks: int
+    rollouts: int
+    scored: int
+    finished: int
+    failures: Mapping[str, int]
+    rewards: Mapping[str, float]
+    reward: Estimate | None
+    passed: Mapping[int, float]
+    input_tokens: int
+    output_tokens: int
+    turns: float
+    tools: Mapping[str, ToolFigures]
+
+    @property
+    def failed(self) -> int:
+        """How many rollouts the infrastructure ended."""
+        return sum(self.failures.values())
+
+
+def figures_of(log: EvalLog) -> Figures:
+    """The figures of a log with its samples."""
+    samples = log.samples or []
+    played = [rollout for sample in samples if (rollout := rollout_of(sample)) is not None]
+    rewards = _rewards(samples)
+    usage = log.stats.model_usage.values()
+    return Figures(
+        task=log.eval.task,
+        split=str((log.eval.metadata or {}).get("split", "")),
+        model=log.eval.model,
+        tasks=len({sample.id for sample in samples}),
+        rollouts=len(samples),
+        scored=sum(_reward(sample) is not None for sample in samples),
+        finished=sum(rollout.finished for rollout in played),
+        failures=Counter(sample.error.message for sample in samples if sample.error is not None),
+        rewards=rewards,
+        reward=estimate([*rewards.values()]),
+        passed=_passed(log),
+        input_tokens=sum(each.input_tokens for each in usage),
+        output_tokens=sum(each.output_tokens for each in usage),
+        turns=fmean(rollout.turns for rollout in played) if played else 0.0,
+        tools=_tools(played),
+    )
+
+
+def estimate(values: Sequence[float]) -> Estimate | None:
+    """The mean of one value for each task; None where there are none."""
+    if not values:
+        return None
+    error = SIDES * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+    return Estimate(fmean(values), error, len(values))
+
+
+def _rewards(samples: Iterable[EvalSample]) -> dict[str, float]:
+    """The mean reward of the rollouts of each task: those of one task say nothing about how tasks differ."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        if (reward := _reward(sample)) is not None:
+            found[str(sample.id)].append(reward)
+    return {task: fmean(rewards) for task, rewards in found.items()}
+
+
+def _reward(sample: EvalSample) -> float | None:
+    score = (sample.scores or {}).get("reward")
+    value: Any = None if score is None or sample.error is not None else score.value
+    return float(value) if isinstance(value, int | float) and not math.isnan(value) else None
+
+
+def _passed(log: EvalLog) -> dict[int, float]:
+    found = {}
+    for score in log.results.scores if log.results is not None else ():
+        kind, _, k = (score.reducer or "").rpartition("_")
+        if kind == "pass_at" and k.isdigit() and "mean" in score.metrics:
+            found[int(k)] = float(score.metrics["mean"].value)
+    return found
+
+
+def _tools(played: Iterable[Rollout]) -> dict[str, ToolFigures]:
+    calls = [call for rollout in played for call in rollout.calls]
+    made = Counter(name for name, _ in calls)
+    problems: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, problem in calls:
+        if problem is not None:
+            problems[name][problem] += 1
+    return {name: ToolFigures(count, problems[name]) for name, count in made.most_common()}

@@ -32,6 +32,7 @@ TYPE_CHECKED = {
 
 EXECUTED = {
     "README.md": "test_pages.py",
+    "other-trainers.md": "tests/episodes/test_glue.py",
     "environments.md": "test_pages.py",
     "from-trl.md": "test_from_trl.py",
     "reference/errors.md": "test_pages.py",

@@ -57,6 +57,10 @@ NOT_RUN = {
 """How the commands begin that pages in no list above show, and why they are not run there."""
 
 
+UNTYPED_BASES = ("openreward.environments import", "(BaseTextEnv)", "(vf.MultiTurnEnv)")
+"""What stands in blocks whose classes derive from classes of libraries without types."""
+
+
 def name_of(block: Block) -> str:
     """The page and the line of a block, as a module name."""
     return f"{re.sub(r'[^a-z]+', '_', block.page.removesuffix('.md').lower())}_{block.line}"
@@ -125,7 +129,7 @@ def _is_module(block: Block) -> bool:
 
 def _written(block: Block, folder: Path) -> str:
     """Write a block as a module; environments go into a package of theirs, which mypy.ini has an entry for."""
-    package = "environments" if "openreward.environments import" in block.source else "blocks"
+    package = "environments" if any(base in block.source for base in UNTYPED_BASES) else "blocks"
     path = folder / package / f"{name_of(block)}.py"
     path.parent.mkdir(exist_ok=True)
     path.write_text(block.source)

@@ -11,6 +11,8 @@ from typing import Any
 
 from inspect_ai.model import Content
 from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
+from inspect_ai.util import JSONSchema
+from pydantic import ConfigDict, Field
 
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.episodes.formats import tools
@@ -18,16 +20,34 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.vocabulary import ToolResult
 
 
+class Exact(JSONSchema):
+    """A JSON Schema with every keyword that it has; Inspect's own class drops those that it does not know, such as the
+    `nullable` and `prefixItems` of transformers."""
+
+    model_config = ConfigDict(extra="allow")
+
+    items: Exact | None = None
+    properties: dict[str, Exact] | None = None  # type: ignore[assignment]
+    additionalProperties: Exact | bool | None = None
+    anyOf: list[Exact] | None = None  # type: ignore[assignment]
+
+
+class ExactParams(ToolParams):
+    """The parameters of a tool, with every keyword."""
+
+    properties: dict[str, Exact] = Field(default_factory=dict)  # type: ignore[assignment]
+    additionalProperties: Exact | bool | None = None
+
+
+class ExactInfo(ToolInfo):
+    """A tool, with every keyword: in what providers send, but not in the log, which has Inspect's own class."""
+
+    parameters: ExactParams
+
+
 def tool_infos(adapter: type[RolloutAdapter]) -> list[ToolInfo]:
     """What the model is shown: exactly what trainers show it."""
-    return [
-        ToolInfo(name=tool["name"], description=tool["description"], parameters=_parameters(tool["inputSchema"]))
-        for tool in tools(adapter, "mcp")
-    ]
-
-
-def _parameters(schema: dict[str, Any]) -> ToolParams:
-    return ToolParams.model_validate({**schema, "additionalProperties": None})
+    return [ExactInfo.model_validate(tool["function"]) for tool in tools(adapter)]
 
 
 def called_tools(episode: Episode[Any], calls: Iterable[ToolCall]) -> list[ToolDef]:

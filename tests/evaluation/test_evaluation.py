@@ -1,0 +1,233 @@
+"""An adapter as an Inspect task: what the model is shown and told, and what the log says of each rollout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import inspect_ai
+import pytest
+from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
+
+from generated.kitchen import Kitchen
+from orl_codegen import OpenRewardSpec, tools
+from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
+from orl_codegen.inspect import evaluation, rollout_of
+from orl_codegen.inspect.tooling import tool_infos
+from tests.environments.answers import Quiz as QuizEnvironment
+from tests.environments.echo import MoodyEcho as MoodyEchoEnvironment
+from tests.environments.pictures import Gallery as GalleryEnvironment
+from tests.environments.vault import Vault as VaultEnvironment
+from tests.generator import golden
+from tests.runtime.adapters import Gallery, MoodyEcho, Quiz, Vault
+from tests.support.models import chat_server, tool_call
+from tests.support.servers import RunningServer, running
+
+Turn = str | tuple[str, dict[str, Any]]
+ENVIRONMENTS = (KitchenEnvironment, MoodyEchoEnvironment, QuizEnvironment, GalleryEnvironment, VaultEnvironment)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[RunningServer]:
+    with running(*ENVIRONMENTS) as server:
+        yield server
+
+
+@pytest.fixture
+def server(served: RunningServer) -> Iterator[RunningServer]:
+    """It must have no session open when a test ends."""
+    yield served
+    assert served.wait_for_sessions(0) == 0
+
+
+def says(*turns: Turn) -> Model:
+    """A model that says the same in every rollout, and nothing afterwards."""
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        number = sum(message.role == "assistant" for message in messages)
+        turn = turns[number] if number < len(turns) else ""
+        text = isinstance(turn, str)
+        made = ModelOutput.from_content("mock", turn) if text else ModelOutput.for_tool_call("mock", turn[0], turn[1])
+        made.usage = ModelUsage(input_tokens=2, output_tokens=1, total_tokens=3)
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output, memoize=False)
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[..., EvalLog]:
+    """Plays an evaluation, and gives its log."""
+
+    def played(spec: OpenRewardSpec[Any], model: Model, **options: Any) -> EvalLog:
+        (log,) = inspect_ai.eval(
+            evaluation(spec, **options), model, log_dir=str(tmp_path), log_format="json", display="none", max_samples=8
+        )
+        return log
+
+    return played
+
+
+def of(log: EvalLog) -> Sequence[EvalSample]:
+    """The samples of a log, by the index of their task."""
+    return sorted(log.samples or [], key=lambda sample: (sample.metadata["task_index"], sample.epoch))
+
+
+def test_the_model_is_shown_what_training_shows() -> None:
+    """Every keyword of every tool of the golden cases is what a provider would send."""
+    shown = 0
+    for case in golden.CASES:
+        path = golden.FOLDER / case / "adapter.py"
+        if path.exists():
+            adapter = golden.adapter_of(path.read_text("utf-8"), golden.contract(golden.read(case)))
+            for info, wanted in zip(tool_infos(adapter), tools(adapter), strict=True):
+                wanted["function"]["parameters"].setdefault("required", [])
+                assert info.model_dump(exclude_none=True) == wanted["function"]
+                shown += 1
+    assert shown > 100
+
+
+def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """On the wire of an OpenAI-compatible server stand the schemas of training, and what the model is told is what the
+    adapter answers: also to calls that no tool has, and to arguments that do not fit."""
+    turns = [
+        tool_call("search-recipes", query="ris", filters=None),
+        tool_call("shout"),
+        tool_call("convert", amount="3", unit="cup", colour="red"),
+        tool_call("convert", amount="much", unit="cup"),
+        tool_call("serve_dish", dish="risotto", ingredients=["rice", "stock"]),
+    ]
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        return turns[sum(message["role"] == "assistant" for message in body["messages"])]
+
+    with chat_server(answer) as (url, asked):
+        model = get_model("openai-api/local/tiny", base_url=url, api_key="none", strict_tools=False, memoize=False)
+        log = play(OpenRewardSpec(Kitchen, split="test", base_url=server.url), model)
+    for sent, wanted in zip(asked[0]["tools"], tools(Kitchen), strict=True):
+        wanted["function"]["parameters"].setdefault("required", [])
+        assert {**wanted["function"], "strict": False} == sent["function"]
+    told = [message["content"] for message in asked[-1]["messages"] if message["role"] == "tool"]
+    assert told == [
+        '["risotto"]',
+        "{'error': 'Tool shout not found.'}",
+        "{'error': 'convert was not called, its arguments are not valid: colour: no such parameter. Required: amount, "
+        "unit.'}",
+        "Error: convert was not called, its arguments are not valid: amount: Input should be a valid number, unable to "
+        "parse string as a number.",
+    ]
+    (sample,) = of(log)
+    rollout = rollout_of(sample)
+    assert rollout is not None and rollout.finished and rollout.turns == 5
+    assert rollout.calls == (
+        ("search-recipes", None),
+        ("shout", "unknown_tool"),
+        ("convert", "wrong_arguments"),
+        ("convert", "input_validation"),
+        ("serve_dish", None),
+    )
+    assert sample.scores is not None and sample.scores["reward"].value == rollout.reward == 0.67
+    assert sample.scores["reward"].metadata == {"rewards": [None, None, 0.67]}
+
+
+def test_the_prompt_is_the_sessions(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """Each sample says which task it is, with its fields, and begins with what the environment asks."""
+    log = play(OpenRewardSpec(Kitchen, num_tasks=2, base_url=server.url), says("I give up."))
+    first, second = of(log)
+    assert [sample.id for sample in (first, second)] == ["train-0", "train-1"]
+    assert first.metadata["task"]["dish"] == "carbonara"
+    assert first.messages[0].text == "A guest wants something italian, ready in 25 minutes. Serve a dish that fits."
+    assert second.messages[0].text != first.messages[0].text
+
+
+def test_without_a_reward_a_rollout_stays_unscored(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """It counts neither as 0 nor in the mean, and its turns and calls are there all the same."""
+    log = play(OpenRewardSpec(Kitchen, split="test", base_url=server.url), says("I give up."))
+    (sample,) = of(log)
+    assert sample.scores is not None and isinstance(value := sample.scores["reward"].value, float) and math.isnan(value)
+    assert log.results is not None and log.results.scores[0].unscored_samples == 1
+    rollout = rollout_of(sample)
+    assert rollout is not None and (rollout.reward, rollout.turns, rollout.calls) == (None, 1, ())
+
+
+def test_the_last_message_goes_to_the_terminal_tool(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """An environment that grades the answer is given it, and its grade is the score."""
+    spec = OpenRewardSpec(Quiz, base_url=server.url, num_tasks=3)
+    right = spec.tasks[1][1]["answer"]
+    samples = of(play(spec, says(right)))
+    assert [sample.scores["reward"].value for sample in samples if sample.scores] == [
+        float(task["answer"] == right) for _, task in spec.tasks
+    ]
+
+
+def test_a_failure_of_the_infrastructure_is_an_error_of_its_sample(
+    server: RunningServer, play: Callable[..., EvalLog]
+) -> None:
+    """It has no score, says why, and the other samples are played to their end."""
+    log = play(OpenRewardSpec(MoodyEcho, base_url=server.url, indices=[0, 1]), says(("echo", {"text": "hello"})))
+    well, broken = of(log)
+    assert log.status == "success"
+    assert well.error is None and well.scores is not None and well.scores["reward"].value == 1.0
+    assert broken.error is not None and "no sandbox for you" in broken.error.message
+    assert not broken.scores and rollout_of(broken) is None
+
+
+def test_turns_are_limited(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """The calls of the last turn are made, and no further turn is asked for."""
+    model = says(*[("convert", {"amount": 1, "unit": "cup"})] * 9)
+    (sample,) = of(play(OpenRewardSpec(Kitchen, split="test", base_url=server.url), model, max_turns=3))
+    rollout = rollout_of(sample)
+    assert rollout is not None and (rollout.turns, len(rollout.calls)) == (3, 3)
+
+
+def test_epochs_give_means_and_pass_at_k(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """By Inspect's reducers: the mean over the rollouts of a task, and the chance that one of k has passed."""
+    served: list[int] = []
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        served.append(1)
+        ingredients = ["rice", "stock", "parmesan"] if len(served) == 1 else ["rice"]
+        made = ModelOutput.for_tool_call("mock", "serve_dish", {"dish": "risotto", "ingredients": ingredients})
+        made.usage = ModelUsage()
+        return made
+
+    spec = OpenRewardSpec(Kitchen, split="test", base_url=server.url)
+    log = play(spec, get_model("mockllm/model", custom_outputs=output, memoize=False), epochs=4)
+    assert log.results is not None
+    reduced = {score.reducer: round(score.metrics["mean"].value, 4) for score in log.results.scores}
+    assert reduced == {
+        "mean": round((1.0 + 3 * 0.33) / 4, 4),
+        "pass_at_1": 0.25,
+        "pass_at_2": 0.5,
+        "pass_at_4": 1.0,
+    }
+
+
+def test_rewards_can_be_summed(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """All that were not null."""
+    model = says(("step", {"number": 1}), ("step", {"number": 2}), ("echo", {"text": "hello"}))
+    log = play(OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1), model, reward="sum")
+    (sample,) = of(log)
+    assert sample.scores is not None and sample.scores["reward"].value == 2.0
+
+
+def test_pictures_reach_the_model(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """As images of the prompt and of results; by default as a line of text, as in training."""
+    spec = OpenRewardSpec(Gallery, base_url=server.url, indices=[1], images="pil")
+    (sample,) = of(play(spec, says(("look", {}))))
+    prompt, _, result, _ = sample.messages
+    assert [part.type for part in prompt.content if not isinstance(part, str)] == ["text", "image", "text"]
+    assert [part.type for part in result.content if not isinstance(part, str)] == ["text", "image", "text"]
+
+
+def test_no_secret_reaches_the_log(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """Neither one that the environment repeats, nor the key."""
+    secrets = {"token": "hush-hush-7"}
+    spec = OpenRewardSpec(Vault, base_url=server.url, num_tasks=1, secrets=secrets, api_key="key-hush-9")
+    log = play(spec, says(("tell", {}), ("trip", {})))
+    (sample,) = of(log)
+    assert sample.error is None and len(sample.messages) > 3
+    written = Path(log.location.removeprefix("file://")).read_text("utf-8")
+    assert "could not log in with" in written and "hush" not in written

@@ -24,7 +24,8 @@ EACH = pytest.mark.parametrize("number", range(len(ALL)), ids=[what.adapter.__na
 def logs(environments: RunningServer, model_server: Served, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """Everything played by the tiny model behind its server: each log, and the prompts that the model was given."""
     folder, found = tmp_path_factory.mktemp("logs"), []
-    model = get_model("openai-api/local/tiny", base_url=model_server.url, api_key="none", memoize=False)
+    name = f"openai-api/local/{model_server.model}"
+    model = get_model(name, base_url=model_server.url, api_key="none", memoize=False)
     for what in ALL:
         model_server.prompts.clear()
         found.append((played(what, environments.url, model, folder), [*model_server.prompts]))

@@ -35,9 +35,7 @@ def teach(conversations: Sequence[Conversation], folder: Path) -> None:
     """Leave a model and its tokenizer in a folder. It writes what the assistant says in these conversations, each turn
     after what comes before it."""
     plain = grpo.tokenizer(TEMPLATE)
-    texts = [
-        plain.apply_chat_template([*each.messages], tools=[*each.tools], tokenize=False) for each in conversations
-    ]
+    texts = [plain.apply_chat_template([*each.messages], tools=[*each.tools], tokenize=False) for each in conversations]
     fast = grpo.tokenizer(TEMPLATE, texts)
     with _one_thread():
         model = _new_model(fast)
@@ -52,11 +50,13 @@ class Served:
 
     Attributes:
         url: The base URL that clients of OpenAI's API take.
+        model: The name of the model.
         server: The server, with its requests.
         prompts: The tokens of each prompt that the model was given.
     """
 
     url: str
+    model: str
     server: RunningServer
     prompts: list[list[int]] = field(default_factory=list)
 
@@ -74,7 +74,7 @@ def transformers_serve(folder: Path) -> Iterator[Served]:
     application: Any = build_server(manager, chat, chat, chat, chat, chat, state)  # only its chat route is asked
     model, _ = manager.load_model_and_processor(str(folder))
     with serving_application(application) as server:
-        served = Served(f"{server.url}/v1", server)
+        served = Served(f"{server.url}/v1", str(folder), server)
         note_prompts(model, served.prompts)
         yield served
 

@@ -171,6 +171,7 @@ class Episode(Generic[Adapter]):
 
     def _method(self, name: str) -> Callable[..., ToolResult]:
         if name not in self._tools:
+            self.adapter._count("unknown_tool")
             raise UnknownTool(f"Tool {name} not found.")
         method: Callable[..., ToolResult] = self._tools[name]
         return method

@@ -31,15 +31,28 @@ UNAVAILABLE = "The environment is not available."
 class Sent:
     """A call that was sent. Calling it waits for the result, and keeps what the environment answered.
 
-    Attributes:
+    Args:
+        receive: Waits for the result.
+        count: Is told whether the call was carried out, and otherwise why not.
         answer: Is done once there is nothing to wait for; None where there never was.
     """
 
-    def __init__(self, receive: Callable[[], ToolResult], answer: Future[Output] | None = None) -> None:
-        self._receive, self.answer = receive, answer
+    def __init__(
+        self,
+        receive: Callable[[], ToolResult],
+        count: Callable[[str | None], None],
+        answer: Future[Output] | None = None,
+    ) -> None:
+        self._receive, self._count, self.answer = receive, count, answer
 
     def __call__(self) -> ToolResult:
-        return self._receive()
+        try:
+            result = self._receive()
+        except ToolError:
+            self._count("tool_raised")
+            raise
+        self._count(result.reason if isinstance(result, Unanswered) else None)
+        return result
 
 
 class RolloutAdapter:
@@ -212,8 +225,9 @@ class RolloutAdapter:
             yield
 
     def _sent(self, name: str, input: dict[str, Any]) -> Sent:
+        count = self._count if self._environment.terminal_tool is None else partial(self._count_unless_terminal, name)
         if (over := self._over()) is not None:
-            return Sent(lambda: over)
+            return Sent(lambda: over, count)
         session = self._session
         if session is None:
             raise RolloutError("No session is open. Call reset() before a tool.")
@@ -221,8 +235,17 @@ class RolloutAdapter:
             answer = session.call(name, {key: value for key, value in input.items() if value is not UNSET})
         except SessionError as error:
             lost = self._lost(session, error)
-            return Sent(lambda: lost)
-        return Sent(partial(self._received, name, session, answer), answer.future)
+            return Sent(lambda: lost, count)
+        return Sent(partial(self._received, name, session, answer), count, answer.future)
+
+    def _count(self, problem: str | None) -> None:
+        """Note that the model has made a call, and why it was not carried out, if it was not."""
+        self._counts[problem] = self._counts.get(problem, 0) + 1
+
+    def _count_unless_terminal(self, name: str, problem: str | None) -> None:
+        terminal = self._environment.terminal_tool
+        if terminal is None or name != terminal.name:
+            self._count(problem)
 
     def _over(self) -> Unanswered | None:
         """What every call is answered with, once there is such an answer."""
@@ -266,6 +289,7 @@ class RolloutAdapter:
         self.reward = None
         self.rewards = []
         self.metadata = []
+        self._counts: dict[str | None, int] = {}
         self.finished = False
         self.last_output = ""
         self.failure = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
-from orl_codegen.runtime.parameters import by_python_name
+from orl_codegen.runtime.parameters import WrongArguments, by_python_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,7 +106,12 @@ def _marked(function: Function, info: ToolInfo) -> Function:
     def called(self: Any, /, *args: Any, **arguments: Any) -> Any:
         if args:  # written by a programmer: a model has no other arguments than named ones
             return function(self, *args, **arguments)
-        return function(self, **by_python_name(info.name, function, info.aliases, arguments))
+        try:
+            named = by_python_name(info.name, function, info.aliases, arguments)
+        except WrongArguments:
+            self._count("wrong_arguments")
+            raise
+        return function(self, **named)
 
     called.__tool__ = info  # type: ignore[attr-defined]
     return called  # type: ignore[return-value]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from orl_codegen.runtime.adapter import RolloutAdapter
+from orl_codegen.trl.batch_figures import batch_figures
 from orl_codegen.trl.owning import left_behind
 from orl_codegen.trl.preflight.dropped_results import note_dropped
 
@@ -19,7 +20,7 @@ def last_reward(
     environments: Sequence[Any] | None = None,
     prompts: Sequence[Any] = (),
     log_metric: Callable[[str, float], None] | None = None,
-    **_: Any,
+    **columns: Any,
 ) -> list[float | None]:
     """The last reward of each rollout that was not null, or None: never 0.0 for a rollout that has none.
 
@@ -35,7 +36,7 @@ def last_reward(
     ours = settled(completions, environments, prompts)
     note_dropped(ours, completions)
     if log_metric is not None and any(ours):
-        _report([rollout for rollout in ours if rollout is not None], log_metric)
+        _report(ours, completions, _tasks(columns), log_metric)
     rewards = [None if rollout is None or _owns_reward(rollout) else rollout._score() for rollout in ours]
     _close_scored([rollout for rollout in ours if rollout is not None])
     return rewards or [None] * len(completions)
@@ -93,7 +94,24 @@ def _close_scored(rollouts: Sequence[RolloutAdapter]) -> None:
             rollout._close_scored()
 
 
-def _report(rollouts: Sequence[RolloutAdapter], log_metric: Callable[[str, float], None]) -> None:
-    log_metric("environment/scored", sum(rollout._score() is not None for rollout in rollouts) / len(rollouts))
-    log_metric("environment/finished", sum(rollout.finished for rollout in rollouts) / len(rollouts))
-    log_metric("environment/failed", sum(rollout.failure is not None for rollout in rollouts) / len(rollouts))
+def _report(
+    rollouts: Sequence[RolloutAdapter | None],
+    completions: Sequence[Any],
+    tasks: Sequence[Any],
+    log_metric: Callable[[str, float], None],
+) -> None:
+    places = [place for place, rollout in enumerate(rollouts) if rollout is not None]
+    ours = [rollout for rollout in rollouts if rollout is not None]
+    theirs = [
+        [column[place] for place in places] if len(column) == len(rollouts) else [] for column in (completions, tasks)
+    ]
+    for name, value in batch_figures(ours, *theirs):
+        log_metric(name, value)
+
+
+def _tasks(columns: Mapping[str, Any]) -> list[Any]:
+    """What tells the tasks of a batch apart, where its columns say so."""
+    if not {"split", "task_index"} <= columns.keys():
+        return []
+    environments = columns.get("environment") or columns["split"]
+    return [*zip(environments, columns["split"], columns["task_index"], strict=True)]

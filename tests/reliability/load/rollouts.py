@@ -117,5 +117,6 @@ def examine(judge: Judge, adapters: Sequence[Any], scripts: Sequence[Script], pl
         judge.faults.append(f"round {scripts[0].round}: the reward function gave {rewards}, not {expected}")
     failed = sum("lost" in script.ends for script in scripts) / len(scripts)
     scored = sum(reward is not None for reward in expected) / len(scripts)
-    if metrics != {"environment/scored": scored, "environment/finished": 0.0, "environment/failed": failed}:
+    wanted = {"environment/scored": scored, "environment/finished": 0.0, "environment/failed": failed}
+    if not wanted.items() <= metrics.items():
         judge.faults.append(f"round {scripts[0].round}: the metrics {metrics}, not {failed} failed, {scored} scored")

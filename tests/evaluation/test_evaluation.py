@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec, tools
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
 from orl_codegen.inspect import evaluation, rollout_of
-from orl_codegen.inspect.tooling import tool_infos
+from orl_codegen.inspect.tooling import showing_exactly, tool_infos
 from tests.environments.answers import Quiz as QuizEnvironment
 from tests.environments.echo import MoodyEcho as MoodyEchoEnvironment
 from tests.environments.pictures import Gallery as GalleryEnvironment
@@ -24,7 +25,7 @@ from tests.environments.vault import Vault as VaultEnvironment
 from tests.generator import golden
 from tests.runtime.adapters import Gallery, MoodyEcho, Quiz, Vault
 from tests.support.models import chat_server, tool_call
-from tests.support.servers import RunningServer, running
+from tests.support.servers import RunningServer, dead_url, running
 
 Turn = str | tuple[str, dict[str, Any]]
 ENVIRONMENTS = (KitchenEnvironment, MoodyEchoEnvironment, QuizEnvironment, GalleryEnvironment, VaultEnvironment)
@@ -83,10 +84,15 @@ def test_the_model_is_shown_what_training_shows() -> None:
         if path.exists():
             adapter = golden.adapter_of(path.read_text("utf-8"), golden.contract(golden.read(case)))
             for info, wanted in zip(tool_infos(adapter), tools(adapter), strict=True):
-                wanted["function"]["parameters"].setdefault("required", [])
                 assert info.model_dump(exclude_none=True) == wanted["function"]
                 shown += 1
     assert shown > 100
+
+
+def test_a_strictness_that_was_asked_for_stays() -> None:
+    """Some platforms take only tools with `strict`, and Inspect has a model argument for that."""
+    model = get_model("openai-api/local/x", base_url=dead_url(), api_key="none", strict_tools=True, memoize=False)
+    assert showing_exactly(model).api.strict_tools is True
 
 
 def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[..., EvalLog]) -> None:
@@ -104,11 +110,10 @@ def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[...
         return turns[sum(message["role"] == "assistant" for message in body["messages"])]
 
     with chat_server(answer) as (url, asked):
-        model = get_model("openai-api/local/tiny", base_url=url, api_key="none", strict_tools=False, memoize=False)
+        model = get_model("openai-api/local/tiny", base_url=url, api_key="none", memoize=False)
         log = play(OpenRewardSpec(Kitchen, split="test", base_url=server.url), model)
     for sent, wanted in zip(asked[0]["tools"], tools(Kitchen), strict=True):
-        wanted["function"]["parameters"].setdefault("required", [])
-        assert {**wanted["function"], "strict": False} == sent["function"]
+        assert json.dumps(wanted["function"]) == json.dumps(sent["function"])
     told = [message["content"] for message in asked[-1]["messages"] if message["role"] == "tool"]
     assert told == [
         '["risotto"]',

@@ -14,7 +14,7 @@ import pickle
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,16 +30,17 @@ Write = Callable[[str], str]
 """Maps the text of a prompt to what the model writes next."""
 
 
-def tokenizer(template: str = "qwen3") -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer with Qwen's special tokens and TRL's copy of one of Qwen's chat templates."""
+def tokenizer(template: str = "qwen3", texts: Sequence[str] = ()) -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer with Qwen's special tokens and TRL's copy of one of Qwen's chat templates. The words of
+    `texts` have tokens of their own."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator(
-        [], trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
-    )
+    size = 4000 if texts else 300
+    options = {"special_tokens": special, "initial_alphabet": alphabet, "show_progress": False}
+    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, **options))
     fast = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
     fast.padding_side = "left"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +87,10 @@ def _played(text: str, quiet: bool, given: Mapping[str, Any]) -> EvalLog:
             epochs=given["epochs"],
             passing=given["passing"],
         )
-        (log,) = inspect_ai.eval(
+        logs = inspect_ai.eval(
             task, model, log_dir=str(given["log_dir"]), max_samples=at_once, display="none", log_level="error"
         )
-    return _checked(log)
+    return _checked(logs)
 
 
 def _model(name: str, base_url: str | None) -> Model:
@@ -130,14 +130,16 @@ def _read_log(path: Path) -> EvalLog:
         ) from None
 
 
-def _checked(log: EvalLog) -> EvalLog:
+def _checked(logs: Sequence[EvalLog]) -> EvalLog:
     """The log, where something was played.
 
     Raises:
+        KeyboardInterrupt: Inspect was interrupted, which it tells by returning no log or one that says so.
         ServerError: All rollouts failed, or the evaluation could not begin.
     """
-    if log.status == "cancelled":
+    if not logs or logs[0].status == "cancelled":
         raise KeyboardInterrupt
+    (log,) = logs
     errors = [sample.error.message for sample in log.samples or () if sample.error is not None]
     if log.status == "success" and len(errors) < len(log.samples or ()):
         return log

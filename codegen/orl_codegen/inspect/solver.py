@@ -10,7 +10,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.errors import SessionError
 from orl_codegen.inspect.rollout import SAMPLE, keep
-from orl_codegen.inspect.tooling import called_tools, content_of, tool_infos
+from orl_codegen.inspect.tooling import called_tools, content_of, showing_exactly, tool_infos
 from orl_codegen.trl.spec import OpenRewardSpec
 
 
@@ -50,7 +50,7 @@ def _over(episode: Episode[Any]) -> bool:
 
 async def _turn(state: TaskState, episode: Episode[Any]) -> bool:
     """One message of the model, and its calls. Returns whether it made any."""
-    state.output = await get_model().generate(state.messages, tools=tool_infos(type(episode.adapter)))
+    state.output = await showing_exactly(get_model()).generate(state.messages, tools=tool_infos(type(episode.adapter)))
     state.messages.append(state.output.message)
     calls = state.output.message.tool_calls
     if calls:

@@ -6,13 +6,13 @@ of its own. What the model writes has to reach the adapter as it is.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
-from inspect_ai.model import Content
+from inspect_ai.model import Content, Model
 from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
-from inspect_ai.util import JSONSchema
-from pydantic import ConfigDict, Field
+from pydantic import PrivateAttr, model_serializer
 
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.episodes.formats import tools
@@ -20,34 +20,48 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.vocabulary import ToolResult
 
 
-class Exact(JSONSchema):
-    """A JSON Schema with every keyword that it has; Inspect's own class drops those that it does not know, such as the
-    `nullable` and `prefixItems` of transformers."""
-
-    model_config = ConfigDict(extra="allow")
-
-    items: Exact | None = None
-    properties: dict[str, Exact] | None = None  # type: ignore[assignment]
-    additionalProperties: Exact | bool | None = None
-    anyOf: list[Exact] | None = None  # type: ignore[assignment]
-
-
 class ExactParams(ToolParams):
-    """The parameters of a tool, with every keyword."""
+    """The parameters of a tool, which are sent as they are. Inspect's own class drops keywords that it does not know,
+    such as the `nullable` and `prefixItems` of transformers, adds others, and has an order of its own: all that would
+    change the tokens that the model reads."""
 
-    properties: dict[str, Exact] = Field(default_factory=dict)  # type: ignore[assignment]
-    additionalProperties: Exact | bool | None = None
+    _schema: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: dict[str, Any]) -> ExactParams:
+        """Those that a schema describes."""
+        made = cls.model_validate(schema)
+        made._schema = schema
+        return made
+
+    @model_serializer(mode="plain")
+    def _sent(self) -> dict[str, Any]:
+        return copy.deepcopy(self._schema)
 
 
 class ExactInfo(ToolInfo):
-    """A tool, with every keyword: in what providers send, but not in the log, which has Inspect's own class."""
+    """A tool as it is sent. The log has it as Inspect's own class."""
 
     parameters: ExactParams
 
 
 def tool_infos(adapter: type[RolloutAdapter]) -> list[ToolInfo]:
     """What the model is shown: exactly what trainers show it."""
-    return [ExactInfo.model_validate(tool["function"]) for tool in tools(adapter)]
+    return [_info(**tool["function"]) for tool in tools(adapter)]
+
+
+def _info(name: str, description: str, parameters: dict[str, Any]) -> ToolInfo:
+    return ExactInfo(name=name, description=description, parameters=ExactParams.of(parameters))
+
+
+def showing_exactly(model: Model) -> Model:
+    """The same model, where its provider would add `"strict": true` to each tool: chat templates show the model that,
+    and servers that go by it want every parameter to be required. A `strict_tools` that was passed stays."""
+    if hasattr(model.api, "strict_tools") and "strict_tools" not in model.model_args:
+        from openai import omit
+
+        model.api.strict_tools = omit
+    return model
 
 
 def called_tools(episode: Episode[Any], calls: Iterable[ToolCall]) -> list[ToolDef]:

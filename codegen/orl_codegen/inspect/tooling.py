@@ -6,10 +6,10 @@ of its own. What the model writes has to reach the adapter as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from inspect_ai.model import Content
+from inspect_ai.model import ChatMessage, Content, execute_tools
 from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 from pydantic import ConfigDict, Field
@@ -36,6 +36,7 @@ class ExactParams(ToolParams):
     """The parameters of a tool, with every keyword."""
 
     properties: dict[str, Exact] = Field(default_factory=dict)  # type: ignore[assignment]
+    required: list[str] | None = None  # type: ignore[assignment]
     additionalProperties: Exact | bool | None = None
 
 
@@ -50,17 +51,24 @@ def tool_infos(adapter: type[RolloutAdapter]) -> list[ToolInfo]:
     return [ExactInfo.model_validate(tool["function"]) for tool in tools(adapter)]
 
 
-def called_tools(episode: Episode[Any], calls: Iterable[ToolCall]) -> list[ToolDef]:
-    """Tools that take whatever the model has written, under the names that it has used."""
-    return [_called(episode, name) for name in sorted({call.function for call in calls})]
+async def carry_out(episode: Episode[Any], call: ToolCall, messages: list[ChatMessage]) -> list[ChatMessage]:
+    """Make one of the calls in the last message, as it was written. Inspect has its own answers to a call of a tool
+    that does not exist, and to arguments that are not an object: with one tool for each call, neither comes to that.
+
+    Returns:
+        What is to be added to the messages.
+    """
+    *before, last = messages
+    alone = last.model_copy(update={"tool_calls": [replace(call, parse_error=None)]})
+    return (await execute_tools([*before, alone], [_tool(episode, call)])).messages
 
 
-def _called(episode: Episode[Any], name: str) -> ToolDef:
+def _tool(episode: Episode[Any], call: ToolCall) -> ToolDef:
     async def execute(**kwargs: Any) -> Any:
-        return content_of(await episode.acall(name, kwargs))
+        return content_of(await episode.acall(call.function, call.parse_error or kwargs))
 
     any_object = ToolParams(additionalProperties=True)
-    return ToolDef(execute, name, description=name, parameters=any_object, parallel=False, max_output=0)
+    return ToolDef(execute, call.function, call.function, any_object, max_output=0)
 
 
 def content_of(result: ToolResult) -> str | list[Content]:

@@ -12,7 +12,6 @@ from typing import Any
 from inspect_ai.model import ChatMessage, Content, execute_tools
 from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
-from pydantic import ConfigDict, Field
 
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.episodes.formats import tools
@@ -20,11 +19,9 @@ from orl_codegen.runtime.adapter import RolloutAdapter
 from orl_codegen.runtime.vocabulary import ToolResult
 
 
-class Exact(JSONSchema):
+class Exact(JSONSchema, extra="allow"):
     """A JSON Schema with every keyword that it has; Inspect's own class drops those that it does not know, such as the
     `nullable` and `prefixItems` of transformers."""
-
-    model_config = ConfigDict(extra="allow")
 
     items: Exact | None = None
     properties: dict[str, Exact] | None = None  # type: ignore[assignment]
@@ -35,7 +32,7 @@ class Exact(JSONSchema):
 class ExactParams(ToolParams):
     """The parameters of a tool, with every keyword."""
 
-    properties: dict[str, Exact] = Field(default_factory=dict)  # type: ignore[assignment]
+    properties: dict[str, Exact]  # type: ignore[assignment]
     required: list[str] | None = None  # type: ignore[assignment]
     additionalProperties: Exact | bool | None = None
 

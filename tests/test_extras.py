@@ -27,13 +27,17 @@ PACKAGE = ROOT / "codegen" / "orl_codegen"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 BROUGHT = {
-    "pyarrow": "datasets",
-    "pydantic": "openreward",
-    "uvicorn": "openreward",
+    "pyarrow": {"datasets"},
+    "pydantic": {"inspect_ai", "openreward"},
+    "uvicorn": {"openreward"},
 }
 """Modules that are used because the API of another one deals in them, and who brings them."""
 
-ASKS_FIRST = {"generator/output/prompting.py": {"transformers"}, "standin/plugin.py": {"pytest"}}
+ASKS_FIRST = {
+    "cli/eval.py": {"inspect_ai"},
+    "generator/output/prompting.py": {"transformers"},
+    "standin/plugin.py": {"pytest"},
+}
 """What modules import that ask for the extra first, or that only that package loads."""
 
 TRAINS = ("ors", "sessions", "runtime", "trl", "endings.py", "errors.py", "extras.py", "chat_tokens.py")
@@ -79,8 +83,8 @@ def test_every_import_is_of_a_package_that_is_declared(path: Path) -> None:
     extra = "trl" if room in TRAINS else "eval" if room in EVALUATES else "generate"
     asked = ASKS_FIRST.get(path.relative_to(PACKAGE).as_posix(), set())
     declared = {"aiohttp", "orl_codegen", *sys.stdlib_module_names, *EXTRAS[extra]}
-    imported = {BROUGHT.get(name, name) for name in _imported(path)}
-    assert not imported - declared - asked
+    brought = {name for name, bringers in BROUGHT.items() if bringers & declared}
+    assert not _imported(path) - declared - asked - brought
 
 
 def _imported(path: Path) -> set[str]:

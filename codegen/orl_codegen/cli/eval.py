@@ -73,7 +73,12 @@ def _played(text: str, quiet: bool, given: Mapping[str, Any]) -> EvalLog:
     model = _model(given["model"], given["model_base_url"])
     with environment(text, quiet, given) as (adapter, connection):
         spec = OpenRewardSpec(
-            adapter, split=given["split"], num_tasks=given["tasks"], max_sessions=at_once, **connection
+            adapter,
+            split=given["split"],
+            num_tasks=given["tasks"],
+            max_sessions=at_once,
+            on_reset_failure="unscored",  # which is an error of the sample
+            **connection,
         )
         task = evaluation(
             spec,
@@ -100,8 +105,10 @@ def _model(name: str, base_url: str | None) -> Model:
 
     if name.startswith(SCRIPTED):
         return scripted(Path(name.removeprefix(SCRIPTED)))
+    # Inspect would mark each tool as strict, which no schema with an optional parameter is.
+    strict: dict[str, Any] = {"strict_tools": False} if name.startswith("openai-api/") else {}
     try:
-        return get_model(name, base_url=base_url)
+        return get_model(name, base_url=base_url, **strict)
     except Exception as error:  # of many kinds: no such provider, no key, a package that is not installed
         reason = printable(f"{error}".strip(), 500)
         raise UsageError(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from orl_codegen.errors import printable
+from orl_codegen.errors import defused, printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orl_codegen.inspect.comparing import Comparison, TaskPair
+    from orl_codegen.inspect.comparing import SideBySide, TaskPair
     from orl_codegen.inspect.figures import Estimate, Figures
 
 WIDTH = 100
@@ -24,10 +24,11 @@ def show_figures(figures: Figures) -> None:
     for name, value in _rows(figures):
         table.add_row(name, value)
     _print(f"{figures.task}, split {figures.split}", table)
+    _show_failures(figures)
     _show_tools(figures)
 
 
-def show_comparison(compared: Comparison) -> None:
+def show_comparison(compared: SideBySide) -> None:
     """Print two evaluations side by side, and their tasks."""
     before, after = compared.before, compared.after
     table = _table("", f"before: {before.model}", f"after: {after.model}")
@@ -40,6 +41,7 @@ def show_comparison(compared: Comparison) -> None:
         tasks.add_row(printable(pair.task, 60), *_cells(pair))
     tasks.add_row("mean of the differences", "", "", _estimate(compared.difference, "+.3f"))
     _print("", tasks)
+    _show_failures(after)
     _show_tools(after)
 
 
@@ -52,7 +54,7 @@ def _rows(figures: Figures) -> list[tuple[str, str]]:
         ("rollouts", rollouts),
         ("  with a reward", str(figures.scored)),
         ("  finished", str(figures.finished)),
-        ("  failed", _reasons(figures.failures, figures.failed)),
+        ("  failed", str(figures.failed)),
         ("turns", f"{figures.turns:.1f}"),
         ("tokens", f"{figures.input_tokens} read, {figures.output_tokens} written"),
     ]
@@ -68,6 +70,17 @@ def _estimate(estimate: Estimate | None, form: str) -> str:
 def _cells(pair: TaskPair) -> list[str]:
     values = ((pair.before, ".3f"), (pair.after, ".3f"), (pair.difference, "+.3f"))
     return [NONE if value is None else f"{value:{form}}" for value, form in values]
+
+
+def _show_failures(figures: Figures) -> None:
+    """Why rollouts failed, the most frequent reasons first."""
+    import textwrap
+
+    import click
+
+    for reason, count in sorted(figures.failures.items(), key=lambda pair: -pair[1]):
+        text = f"{count} failed: {defused(reason)}"
+        click.echo(printable_lines(textwrap.fill(text, WIDTH, subsequent_indent="    ")))
 
 
 def _show_tools(figures: Figures) -> None:

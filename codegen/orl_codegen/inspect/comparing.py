@@ -24,7 +24,7 @@ class TaskPair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SideBySide:
     """Two evaluations.
 
     Attributes:
@@ -40,7 +40,7 @@ class Comparison:
     difference: Estimate | None
 
 
-def compare(before: Figures, after: Figures) -> Comparison:
+def compare(before: Figures, after: Figures) -> SideBySide:
     """Pair the tasks of two evaluations.
 
     Raises:
@@ -54,7 +54,7 @@ def compare(before: Figures, after: Figures) -> Comparison:
     tasks = [*dict.fromkeys([*after.rewards, *before.rewards])]
     pairs = [TaskPair(task, before.rewards.get(task), after.rewards.get(task)) for task in tasks]
     risen = [pair.difference for pair in pairs if pair.difference is not None]
-    return Comparison(before, after, pairs, estimate(risen))
+    return SideBySide(before, after, pairs, estimate(risen))
 
 
 def _where(figures: Figures) -> str:

@@ -102,7 +102,7 @@ def figures_of(log: EvalLog) -> Figures:
         rollouts=len(samples),
         scored=sum(_reward(sample) is not None for sample in samples),
         finished=sum(rollout.finished for rollout in played),
-        failures=Counter(sample.error.message for sample in samples if sample.error is not None),
+        failures=Counter(_reason(sample) for sample in samples if sample.error is not None),
         rewards=rewards,
         reward=estimate([*rewards.values()]),
         passed=_passed(log),
@@ -128,6 +128,13 @@ def _rewards(samples: Iterable[EvalSample]) -> dict[str, float]:
         if (reward := _reward(sample)) is not None:
             found[str(sample.id)].append(reward)
     return {task: fmean(rewards) for task, rewards in found.items()}
+
+
+def _reason(sample: EvalSample) -> str:
+    """Why a rollout failed: what the run time says, or what Inspect does where it was not the environment."""
+    rollout = rollout_of(sample)
+    said = None if rollout is None else rollout.failure
+    return said or (sample.error.message if sample.error is not None else "")
 
 
 def _reward(sample: EvalSample) -> float | None:

@@ -1,4 +1,4 @@
-"""An evaluation that is interrupted leaves no session: in Python, on the command line, and where a task is cancelled."""
+"""An evaluation that is interrupted leaves no session: in Python, on the command line, and when it is cancelled."""
 
 from __future__ import annotations
 

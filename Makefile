@@ -32,7 +32,7 @@ types: $(DEV)  ## run mypy, strictly
 	$(BIN)/mypy
 
 docs: $(DEV)  ## build the documentation in site/; broken links are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-serve: $(DEV)  ## show the documentation on loopback, and build it again whenever a page changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

@@ -79,7 +79,7 @@ def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
     properties = shown.get("parameters", {}).get("properties", {})
     required = shown.get("parameters", {}).get("required", [])
     for key in object_keys(schema):
-        alias = _alias(key, properties)
+        alias = alias_of(key, properties)
         view, where = properties.get(alias, {}), f"{name}.{key}"
         yield Fact("parameter", where, alias is not None)
         yield Fact("required", where, alias is not None and (alias in required) == (key in schema.required))
@@ -88,7 +88,7 @@ def facts_of(spec: Spec, visible: Visible | None) -> Iterator[Fact]:
         yield from _facts_within(part, view, where)
 
 
-def _alias(key: str, properties: dict[str, Any]) -> str | None:
+def alias_of(key: str, properties: dict[str, Any]) -> str | None:
     """The name under which a parameter is shown: its own, a similar one, or one whose description quotes it."""
     if key in properties:
         return key
@@ -100,17 +100,17 @@ def _alias(key: str, properties: dict[str, Any]) -> str | None:
 def _type_facts(schema: Schema, view: Visible, where: str, *, bound: bool) -> Iterator[Fact]:
     wanted = {part.kind for part in (schema.options or (schema,))}
     if not wanted & {"any", "never", "union", "recursion"}:
-        shown = _shown_types(view)
+        shown = shown_types(view)
         yield Fact("type", where, wanted == shown - {"null"} or wanted == {"null"} == shown)
     if schema.nullable and schema.kind != "any":
         text = view.get("description", "").lower()
-        yield Fact("null", where, bound and ("null" in _shown_types(view) or "null" in text))
+        yield Fact("null", where, bound and ("null" in shown_types(view) or "null" in text))
 
 
-def _shown_types(view: Visible) -> set[str]:
+def shown_types(view: Visible) -> set[str]:
     types = {"null"} if view.get("nullable") else set()
     for option in view.get("anyOf", ()):
-        types |= _shown_types(option)
+        types |= shown_types(option)
     named = view.get("type", [])
     return types | set(named if isinstance(named, list) else [named])
 
@@ -119,21 +119,21 @@ def _facts_within(schema: Schema, view: Visible, where: str) -> Iterator[Fact]:
     """Values, limits, default and description of a schema and of everything in it, wherever they are shown."""
     text = json.dumps(view, ensure_ascii=False)
     for value in schema.values or ():
-        yield Fact("value", where, _states(view, text, value))
+        yield Fact("value", where, states(view, text, value))
     for limit in LIMITS:
         if isinstance(schema.facts.get(limit), (int, float, str)) and not isinstance(schema.facts[limit], bool):
-            yield Fact("limit", f"{where} {limit}", _states(view, text, schema.facts[limit]))
+            yield Fact("limit", f"{where} {limit}", states(view, text, schema.facts[limit]))
     if schema.facts.get("default") is not None:
-        yield Fact("default", where, _states(view, text, schema.facts["default"]))
+        yield Fact("default", where, states(view, text, schema.facts["default"]))
     if _words(schema.description):
         yield Fact("description", where, _tells(view, schema.description))
     for key in object_keys(schema) if schema.kind == "object" else ():
-        yield Fact("field", f"{where}.{key}", _states(view, text, key))
+        yield Fact("field", f"{where}.{key}", states(view, text, key))
     for part in parts_of(schema):
         yield from _facts_within(part, view, f"{where}>")
 
 
-def _states(view: Visible, text: str, value: Any) -> bool:
+def states(view: Visible, text: str, value: Any) -> bool:
     """Whether a schema states a JSON value, as a keyword or in words, in the notation of JSON or of Python."""
     if value == "":
         return '""' in text or "''" in text or '\\"\\"' in text
@@ -171,25 +171,30 @@ def orl_codegen(specs: Sequence[Spec]) -> list[Visible | None]:
     from transformers.utils import get_json_schema
 
     shown: dict[int, Visible] = {}
-    for environment in _environments(specs):
-        snapshot = Snapshot("http://127.0.0.1", "environment", "train", tools=tuple(specs[i] for i in environment))
-        contract = build(snapshot)
-        tools = golden.tools_of(golden.adapter_of(render(contract, "adapter"), contract))
+    for environment in environments(specs):
+        _, tools = generated([specs[i] for i in environment])
         shown |= {i: get_json_schema(tools[specs[i]["name"]]) for i in environment}
     return [shown.get(i) for i in range(len(specs))]
 
 
-def _environments(specs: Sequence[Spec]) -> list[list[int]]:
+def generated(specs: Sequence[Spec]) -> tuple[type[Any], dict[str, Any]]:
+    """The adapter of an environment with these tools, and its methods by wire name."""
+    contract = build(Snapshot("http://127.0.0.1", "environment", "train", tools=tuple(specs)))
+    adapter = golden.adapter_of(render(contract, "adapter"), contract)
+    return adapter, golden.tools_of(adapter)
+
+
+def environments(specs: Sequence[Spec]) -> list[list[int]]:
     """Indices of specs, split so that no environment has two tools of one name."""
-    environments: list[list[int]] = []
+    split: list[list[int]] = []
     for i, spec in enumerate(specs):
-        for environment in environments:
+        for environment in split:
             if all(specs[other]["name"] != spec["name"] for other in environment):
                 environment.append(i)
                 break
         else:
-            environments.append([i])
-    return environments
+            split.append([i])
+    return split
 
 
 def trl(specs: Sequence[Spec]) -> list[Visible | None]:

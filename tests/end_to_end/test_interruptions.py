@@ -1,4 +1,4 @@
-"""An evaluation that is interrupted leaves no session: in Python, on the command line, and where a task is cancelled."""
+"""An evaluation that is interrupted leaves no session: in Python, by the command, and where a task is cancelled."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 
 READS = {"calls": [{"name": "read_recipe", "arguments": {"dish": "risotto"}}]}
 TURNS = {"train-0": ["I give up."], "*": [READS]}
+
 
 class SlowKitchen(kitchen.Kitchen):
     """Reading a recipe takes longer than any test."""

@@ -19,7 +19,7 @@ def suite(session: nox.Session, versions: str) -> None:
     """Install the versions without constraints.txt, and run all tests."""
     session.install("pip>=25.1")  # the first with dependency groups
     session.install("torch==2.13.0")  # first and alone: what depends on it then keeps this build
-    session.install("--editable", ".[generate,trl]", "--group", "test", *(OLDEST if versions == "oldest" else ()))
+    session.install("--editable", ".[generate,trl,eval]", "--group", "test", *(OLDEST if versions == "oldest" else ()))
     docstring_parser = f"{session.virtualenv.location}/oldest-transformers"
     session.install("--no-deps", "--target", docstring_parser, "transformers==5.2.0")
     session.run("python", "-m", "pytest", "-q", *(session.posargs or ["-n", "2"]))

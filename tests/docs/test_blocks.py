@@ -32,6 +32,7 @@ TYPE_CHECKED = {
 
 EXECUTED = {
     "README.md": "test_pages.py",
+    "other-trainers.md": "tests/episodes/test_glue.py",
     "environments.md": "test_pages.py",
     "from-trl.md": "test_from_trl.py",
     "reference/errors.md": "test_pages.py",
@@ -54,6 +55,10 @@ NOT_RUN = {
     "orl-codegen orl_codegen.environments.kitchen:Kitchen --probe all -o generated": "is run by test_pages.py, once",
 }
 """How the commands begin that pages in no list above show, and why they are not run there."""
+
+
+UNTYPED_BASES = ("openreward.environments import", "(BaseTextEnv)", "(vf.MultiTurnEnv)")
+"""What stands in blocks whose classes derive from classes of libraries without types."""
 
 
 def name_of(block: Block) -> str:
@@ -124,7 +129,7 @@ def _is_module(block: Block) -> bool:
 
 def _written(block: Block, folder: Path) -> str:
     """Write a block as a module; environments go into a package of theirs, which mypy.ini has an entry for."""
-    package = "environments" if "openreward.environments import" in block.source else "blocks"
+    package = "environments" if any(base in block.source for base in UNTYPED_BASES) else "blocks"
     path = folder / package / f"{name_of(block)}.py"
     path.parent.mkdir(exist_ok=True)
     path.write_text(block.source)

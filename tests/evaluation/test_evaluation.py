@@ -12,12 +12,16 @@ import inspect_ai
 import pytest
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
+from transformers.utils import get_json_schema
 
+from generated.documents import Documents
 from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec, tools
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
 from orl_codegen.inspect import evaluation, rollout_of
 from orl_codegen.inspect.tooling import showing_exactly, tool_infos
+from orl_codegen.runtime import RolloutAdapter
+from orl_codegen.runtime.vocabulary import bound_tools
 from tests.environments.answers import Quiz as QuizEnvironment
 from tests.environments.echo import MoodyEcho as MoodyEchoEnvironment
 from tests.environments.pictures import Gallery as GalleryEnvironment
@@ -77,16 +81,21 @@ def of(log: EvalLog) -> Sequence[EvalSample]:
 
 
 def test_the_model_is_shown_what_training_shows() -> None:
-    """Every keyword of every tool of the golden cases is what a provider would send."""
+    """Every fact of every tool is what `get_json_schema` makes of it, and nothing is added: of the golden cases, of the
+    adapters in `generated/`, and of the SDK's toolsets, which Documents has."""
     shown = 0
+    for adapter in (Kitchen, Documents, *_golden_adapters()):
+        for info, method in zip(tool_infos(adapter), bound_tools(adapter).values(), strict=True):
+            assert info.model_dump(exclude_none=True) == get_json_schema(method)["function"]
+            shown += 1
+    assert shown > 100
+
+
+def _golden_adapters() -> Iterator[type[RolloutAdapter]]:
     for case in golden.CASES:
         path = golden.FOLDER / case / "adapter.py"
         if path.exists():
-            adapter = golden.adapter_of(path.read_text("utf-8"), golden.contract(golden.read(case)))
-            for info, wanted in zip(tool_infos(adapter), tools(adapter), strict=True):
-                assert info.model_dump(exclude_none=True) == wanted["function"]
-                shown += 1
-    assert shown > 100
+            yield golden.adapter_of(path.read_text("utf-8"), golden.contract(golden.read(case)))
 
 
 def test_a_strictness_that_was_asked_for_stays() -> None:

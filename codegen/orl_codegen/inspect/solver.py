@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from inspect_ai.model import ChatMessageUser, execute_tools, get_model
+from inspect_ai.model import ChatMessageUser, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolInfo
 
 from orl_codegen.episodes.episode import Episode
 from orl_codegen.errors import SessionError
 from orl_codegen.inspect.rollout import SAMPLE, keep
-from orl_codegen.inspect.tooling import called_tools, content_of, showing_exactly, tool_infos
+from orl_codegen.inspect.tooling import carry_out, content_of, showing_exactly, tool_infos
 from orl_codegen.trl.spec import OpenRewardSpec
 
 
@@ -23,6 +25,8 @@ def rollout(spec: OpenRewardSpec[Any], max_turns: int) -> Solver:
         max_turns: How many messages the model may write. The calls of the last one are made.
     """
 
+    shown = tool_infos(spec._adapter)
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.store.set(SAMPLE, state.sample_id)
         async with Episode(spec) as episode:
@@ -32,7 +36,7 @@ def rollout(spec: OpenRewardSpec[Any], max_turns: int) -> Solver:
             try:
                 while turns < max_turns and not _over(episode):
                     turns += 1
-                    if not await _turn(state, episode):
+                    if not await _turn(state, episode, shown):
                         break
                 await episode.ascore(state.output.completion)
             finally:
@@ -48,12 +52,12 @@ def _over(episode: Episode[Any]) -> bool:
     return episode.adapter.finished or episode.adapter.failure is not None
 
 
-async def _turn(state: TaskState, episode: Episode[Any]) -> bool:
-    """One message of the model, and its calls. Returns whether it made any."""
-    state.output = await showing_exactly(get_model()).generate(state.messages, tools=tool_infos(type(episode.adapter)))
+async def _turn(state: TaskState, episode: Episode[Any], shown: Sequence[ToolInfo]) -> bool:
+    """One message of the model, and its calls, one after another. Returns whether it made any."""
+    state.output = await showing_exactly(get_model()).generate(state.messages, tools=shown)
     state.messages.append(state.output.message)
-    calls = state.output.message.tool_calls
-    if calls:
-        executed = await execute_tools(state.messages, called_tools(episode, calls))
-        state.messages.extend(executed.messages)
+    written = [*state.messages]
+    calls = state.output.message.tool_calls or []
+    for call in calls:
+        state.messages.extend(await carry_out(episode, call, written))
     return bool(calls)

@@ -7,10 +7,10 @@ of its own. What the model writes has to reach the adapter as it is.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from inspect_ai.model import Content, Model
+from inspect_ai.model import ChatMessage, Content, Model, execute_tools
 from inspect_ai.tool import ContentImage, ContentText, ToolCall, ToolDef, ToolInfo, ToolParams
 from pydantic import PrivateAttr, model_serializer
 
@@ -64,17 +64,24 @@ def showing_exactly(model: Model) -> Model:
     return model
 
 
-def called_tools(episode: Episode[Any], calls: Iterable[ToolCall]) -> list[ToolDef]:
-    """Tools that take whatever the model has written, under the names that it has used."""
-    return [_called(episode, name) for name in sorted({call.function for call in calls})]
+async def carry_out(episode: Episode[Any], call: ToolCall, messages: list[ChatMessage]) -> list[ChatMessage]:
+    """Make one of the calls in the last message, as it was written. Inspect has its own answers to a call of a tool
+    that does not exist, and to arguments that are not an object: with one tool for each call, neither comes to that.
+
+    Returns:
+        What is to be added to the messages.
+    """
+    *before, last = messages
+    alone = last.model_copy(update={"tool_calls": [replace(call, parse_error=None)]})
+    return (await execute_tools([*before, alone], [_tool(episode, call)])).messages
 
 
-def _called(episode: Episode[Any], name: str) -> ToolDef:
+def _tool(episode: Episode[Any], call: ToolCall) -> ToolDef:
     async def execute(**kwargs: Any) -> Any:
-        return content_of(await episode.acall(name, kwargs))
+        return content_of(await episode.acall(call.function, call.parse_error or kwargs))
 
     any_object = ToolParams(additionalProperties=True)
-    return ToolDef(execute, name, description=name, parameters=any_object, parallel=False, max_output=0)
+    return ToolDef(execute, call.function, call.function, any_object, max_output=0)
 
 
 def content_of(result: ToolResult) -> str | list[Content]:

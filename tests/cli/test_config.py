@@ -141,6 +141,7 @@ def test_the_committed_adapters_are_current(monkeypatch: pytest.MonkeyPatch) -> 
     assert [job.target.record for job in find_config().jobs] == [
         "orl_codegen.environments.kitchen:Kitchen",
         "orl_codegen.environments.documents:Documents",
+        "orl_codegen.environments.ledger:Ledger",
     ]
     outcome = orl_codegen("generate", "--offline", "--dry-run", "--diff", "-q", "--no-type-check")
     assert outcome.status == 0, outcome.out

@@ -81,6 +81,7 @@ def trained(spec: OpenRewardSpec[Any], split: str, weights: Path, folder: Path) 
         max_completion_length=1024,
         max_steps=1,
         top_k=1,
+        gradient_checkpointing=False,
         report_to="none",
         save_strategy="no",
         use_cpu=True,

@@ -1,14 +1,17 @@
-"""An evaluation that is interrupted leaves no session: in Python, on the command line, and when it is cancelled."""
+"""An evaluation that is interrupted leaves no session: in Python, by the command, and where a task is cancelled."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +32,6 @@ ROOT = Path(__file__).parents[2]
 
 READS = {"calls": [{"name": "read_recipe", "arguments": {"dish": "risotto"}}]}
 TURNS = {"train-0": ["I give up."], "*": [READS]}
-
-PROGRAM = """
-import sys
-from pathlib import Path
-import inspect_ai
-from generated.kitchen import Kitchen
-from orl_codegen import OpenRewardSpec
-from orl_codegen.inspect import evaluation
-from orl_codegen.inspect.scripted import scripted
-
-url, script, logs = sys.argv[1:]
-task = evaluation(OpenRewardSpec(Kitchen, base_url=url))
-inspect_ai.eval(task, scripted(Path(script)), log_dir=logs, display="none")
-print("goes on", flush=True)
-sys.stdin.read()
-"""
 
 
 class SlowKitchen(kitchen.Kitchen):
@@ -79,39 +66,33 @@ def three_are_called(server: RunningServer) -> bool:
     return server.paths().count("POST /kitchen/call") == len(server.live_sessions) == 3
 
 
-def interrupted(server: RunningServer, *command: object) -> subprocess.Popen[str]:
-    """A process that is sent a SIGINT while three rollouts wait for a recipe."""
-    process = subprocess.Popen(
-        [sys.executable, *map(str, command)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def interrupt(server: RunningServer, process: int) -> bool:
+    """Send a process a SIGINT while three rollouts wait for a recipe; returns whether they did, within a minute."""
     deadline = time.monotonic() + 60
-    while not three_are_called(server) and time.monotonic() < deadline and process.poll() is None:
+    while not (ready := three_are_called(server)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert three_are_called(server)
-    process.send_signal(signal.SIGINT)
-    return process
+    os.kill(process, signal.SIGINT)
+    return ready
 
 
-def test_a_program_has_no_session_left_when_it_goes_on(slow: RunningServer, script: Path, tmp_path: Path) -> None:
-    """Inspect takes Ctrl-C and returns. The sessions are closed by then or soon, while the process still runs."""
-    process = interrupted(slow, "-c", PROGRAM, slow.url, script, tmp_path / "logs")
-    assert process.stdout is not None and process.stdout.readline() == "goes on\n"
+def test_ctrl_c_in_a_program(slow: RunningServer, script: Path, tmp_path: Path) -> None:
+    """Inspect takes Ctrl-C and returns. The program goes on, and no session does."""
+    task = evaluation(OpenRewardSpec(Kitchen, base_url=slow.url))
+    with ThreadPoolExecutor() as pool:
+        interruption = pool.submit(interrupt, slow, os.getpid())
+        with contextlib.suppress(KeyboardInterrupt):
+            inspect_ai.eval(task, scripted(script), log_dir=str(tmp_path), display="none")
+        assert interruption.result()
     assert slow.wait_for_sessions(0) == 0
-    assert process.poll() is None
-    process.communicate(timeout=20)
-    assert process.returncode == 0
 
 
 def test_the_command_says_where_the_finished_rollouts_are(slow: RunningServer, script: Path, tmp_path: Path) -> None:
     """One line, the exit status of an interruption, no session, and a log with the rollout that had ended."""
     module, logs = ROOT / "generated" / "kitchen.py", tmp_path / "logs"
     options = ("--base-url", slow.url, "--split", "train", "--model", f"scripted:{script}", "--log-dir", logs)
-    process = interrupted(slow, "-m", "orl_codegen", "eval", module, *options)
+    command = [sys.executable, "-m", "orl_codegen", "eval", str(module), *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert interrupt(slow, process.pid)
     output, errors = process.communicate(timeout=30)
     assert (process.returncode, output) == (130, "")
     assert errors == f"orl-codegen: interrupted; what was finished is in the logs in {logs}.\n"

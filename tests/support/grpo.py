@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import torch
 import trl
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 Write = Callable[[str], str]
@@ -34,13 +34,13 @@ def tokenizer(template: str = "qwen3", texts: Sequence[str] = ()) -> PreTrainedT
     """A byte-level tokenizer with Qwen's special tokens and TRL's copy of one of Qwen's chat templates. The words of
     `texts` have tokens of their own."""
     bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not texts)
+    words = pre_tokenizers.Split(Regex(r"\n| *\S+"), "isolated")
+    bpe.pre_tokenizer = pre_tokenizers.Sequence([words, level]) if texts else level
     bpe.decoder = decoders.ByteLevel()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    size = 4000 if texts else 300
-    options = {"special_tokens": special, "initial_alphabet": alphabet, "show_progress": False}
-    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, **options))
+    options = {"special_tokens": special, "initial_alphabet": level.alphabet(), "show_progress": False}
+    bpe.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=8000 if texts else 300, **options))
     fast = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     fast.add_tokens(["<tool_call>", "</tool_call>", "<think>", "</think>"])
     fast.padding_side = "left"

@@ -37,9 +37,8 @@ def teach(conversations: Sequence[Conversation], folder: Path) -> None:
     plain = grpo.tokenizer(TEMPLATE)
     texts = [plain.apply_chat_template([*each.messages], tools=[*each.tools], tokenize=False) for each in conversations]
     fast = grpo.tokenizer(TEMPLATE, texts)
-    with _one_thread():
-        model = _new_model(fast)
-        _learn(model, [_lesson(fast, text) for text in texts])
+    model = _new_model(fast)
+    _learn(model, [_lesson(fast, text) for text in texts])
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
 
@@ -92,8 +91,8 @@ def note_prompts(model: Any, prompts: list[list[int]]) -> None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Several threads are no faster with matrices this small, and cost more."""
+def one_thread() -> Iterator[None]:
+    """Compute on one thread: several are no faster with matrices this small, and cost more."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

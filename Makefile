@@ -43,8 +43,10 @@ generate: $(BASE)  ## write generated/ again
 golden: $(DEV)  ## write the golden files of the tests again
 	$(BIN)/python -m tests.generator.golden
 
-fidelity: $(DEV)  ## measure how much of what environments state reaches the model, against TRL's binder
+fidelity: $(DEV)  ## measure how much of what environments state reaches the model, and how many of its calls are refused
 	$(BIN)/python -m benchmarks.fidelity
+	@echo
+	OPENREWARD_LOG_LEVEL=WARNING TRL_EXPERIMENTAL_SILENCE=1 $(BIN)/python -m benchmarks.refusals
 
 mutations: $(DEV)  ## change real tools at random, and measure whether drift reports each change exactly
 	$(BIN)/python -m tests.mutations $(MUTATIONS_ARGS)

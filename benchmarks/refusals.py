@@ -187,7 +187,7 @@ def measure(specs: Sequence[Spec], calls: int = CALLS, seed: int = SEED) -> dict
         for name, bind in BINDERS.items():
             bound = bind(specs)
             outcomes = [
-                _carried_out(call, i, each, Reader(each.shown, random.Random(f"{seed} {i} {number}")), specs[i])
+                carried_out(call, i, each, Reader(each.shown, random.Random(f"{seed} {i} {number}")), specs[i])
                 for i, each in enumerate(bound)
                 if each is not None
                 for number in range(calls)
@@ -197,7 +197,8 @@ def measure(specs: Sequence[Spec], calls: int = CALLS, seed: int = SEED) -> dict
     return found
 
 
-def _carried_out(call: Callable[[int, Input], bool], i: int, bound: Bound, reader: Reader, spec: Spec) -> bool:
+def carried_out(call: Callable[[int, Input], bool], i: int, bound: Bound, reader: Reader, spec: Spec) -> bool:
+    """Whether a call that the reader draws reaches the server, and is carried out there."""
     arguments = reader.arguments(expand(spec.get("input_schema"), spec["name"]))
     try:
         return call(i, bound.send(arguments))

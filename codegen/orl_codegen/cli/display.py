@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orl_codegen.errors import printable, printable_lines
@@ -38,6 +39,12 @@ class Display:
         name = printable(job.target.record, 60)
         return JobDisplay(self, name, self._bars, self._bars.add_task(name, total=None) if self._bars else None)
 
+    def counter(self, name: str, total: int) -> Callable[[], None]:
+        """What moves a bar of its own by one of `total`."""
+        if self._bars is None:
+            return lambda: None
+        return partial(self._bars.advance, self._bars.add_task(printable(name, 60), total=total))
+
 
 class JobDisplay:
     """The progress of one environment."""
@@ -59,8 +66,8 @@ class JobDisplay:
 
 
 @contextmanager
-def display(quiet: bool) -> Iterator[Display]:
-    """A display for the duration of the block; the bars disappear after it."""
+def display(quiet: bool, counted: str = "tasks") -> Iterator[Display]:
+    """A display for the duration of the block; the bars, which count such things, disappear after it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
@@ -69,7 +76,7 @@ def display(quiet: bool) -> Iterator[Display]:
         yield Display(console, None)
         return
     name = TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), name, BarColumn(), MofNCompleteColumn(), TextColumn("tasks"))
+    columns = (SpinnerColumn(), name, BarColumn(), MofNCompleteColumn(), TextColumn(counted))
     with Progress(*columns, console=console, transient=True) as bars:
         yield Display(console, bars)
 

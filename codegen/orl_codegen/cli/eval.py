@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from orl_codegen.cli.display import display
 from orl_codegen.cli.interrupted import said_if_interrupted
 from orl_codegen.errors import ServerError, UsageError, printable
 from orl_codegen.extras import require
 
 if TYPE_CHECKING:
+    from inspect_ai import Task
     from inspect_ai.log import EvalLog
     from inspect_ai.model import Model
+    from inspect_ai.solver import TaskState
+
+    from orl_codegen.inspect.figures import Figures
 
 SCRIPTED = "scripted:"
 AT_ONCE = 10  # rollouts at a time, if not said otherwise: what Inspect does with models that are served elsewhere
+
+PLAYED = ("max_turns", "reward", "epochs", "passing")
+"""The options that `evaluation` has as well."""
 
 
 @click.command()
 @click.argument("target", metavar="TARGET|MODULE[:CLASS]")
 @click.option("--model", required=True, metavar="NAME", help="A model of Inspect's, or scripted:FILE.")
 @click.option("--model-base-url", metavar="URL", help="Where the model is served, for openai-api/, vllm/ and so on.")
+@click.option("--temperature", type=click.FloatRange(0), metavar="N", help="Of the model.  [default: the model's]")
+@click.option("--max-tokens", type=click.IntRange(1), metavar="N", help="In a message.  [default: the model's]")
 @click.option("--split", default="test", show_default=True, help="Split whose tasks are played.")
 @click.option("--tasks", type=click.IntRange(1), metavar="N", help="Play the first N tasks.  [default: all]")
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="How many rollouts of each task.")
@@ -37,60 +49,81 @@ AT_ONCE = 10  # rollouts at a time, if not said otherwise: what Inspect does wit
 @click.option("--api-key-env", metavar="NAME", help="As `generate` takes it.")
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"), show_default=True, help="For logs.")
 @click.option("--compare", type=click.Path(path_type=Path), metavar="LOG", help="An earlier log, for comparison.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="Only the figures, and errors.")
-def eval(target: str, compare: Path | None, quiet: bool, **given: Any) -> None:
+def eval(target: str, compare: Path | None, form: str, quiet: bool, **given: Any) -> None:
     """Play the tasks of a split with a model: rewards, turns, and the calls that were not carried out.
 
     TARGET is what `generate` takes. MODULE is a generated module, as a path or by name; it is imported, so its code
     runs. Inspect's log of the evaluation is left in --log-dir.
     """
     require("eval", "orl-codegen eval")
-    from orl_codegen.cli.figures_table import show_comparison, show_figures
+    from orl_codegen.cli.figures_table import as_json, show_comparison, show_figures
     from orl_codegen.inspect import comparing
     from orl_codegen.inspect.figures import figures_of
 
     earlier = None if compare is None else figures_of(_read_log(compare))
-    with said_if_interrupted() as said:
+    with said_if_interrupted() as said, contextlib.redirect_stdout(sys.stderr):  # libraries of models print
         said.so_far = f"what was finished is in the logs in {printable(given['log_dir'])}"
-        log = _played(target, quiet, given)
+        log = _played(target, earlier, quiet, given)
     figures = figures_of(log)
-    if earlier is None:
-        show_figures(figures)
+    compared = None if earlier is None else comparing.compare(earlier, figures)
+    if form == "json":
+        click.echo(as_json(compared or figures))
+    elif compared is not None:
+        show_comparison(compared)
     else:
-        show_comparison(comparing.compare(earlier, figures))
+        show_figures(figures)
     if not quiet:
         click.echo(f"log: {_place(log)}", err=True)
 
 
-def _played(text: str, quiet: bool, given: Mapping[str, Any]) -> EvalLog:
-    import inspect_ai
-
+def _played(text: str, earlier: Figures | None, quiet: bool, given: Mapping[str, Any]) -> EvalLog:
+    """The log of the evaluation; whether it can be compared is known before the first rollout."""
     from orl_codegen.cli.evaluated import environment
+    from orl_codegen.inspect import comparing
     from orl_codegen.inspect.task import evaluation
     from orl_codegen.trl.spec import OpenRewardSpec
 
-    at_once = given["max_sessions"] or AT_ONCE
     model = _model(given["model"], given["model_base_url"])
     with environment(text, quiet, given) as (adapter, connection):
         spec = OpenRewardSpec(
             adapter,
             split=given["split"],
             num_tasks=given["tasks"],
-            max_sessions=at_once,
+            max_sessions=given["max_sessions"] or AT_ONCE,
             on_reset_failure="unscored",  # which is an error of the sample
             **connection,
         )
-        task = evaluation(
-            spec,
-            max_turns=given["max_turns"],
-            reward=given["reward"],
-            epochs=given["epochs"],
-            passing=given["passing"],
-        )
-        logs = inspect_ai.eval(
-            task, model, log_dir=str(given["log_dir"]), max_samples=at_once, display="none", log_level="error"
-        )
-    return _checked(logs)
+        task = evaluation(spec, **{name: given[name] for name in PLAYED})
+        if earlier is not None:
+            comparing.comparable(earlier, task)
+        return _checked(_run(task, model, quiet, given))
+
+
+def _run(task: Task, model: Model, quiet: bool, given: Mapping[str, Any]) -> Sequence[EvalLog]:
+    import inspect_ai
+
+    options = {name: given[name] for name in ("temperature", "max_tokens") if given[name] is not None}
+    with display(quiet, "rollouts") as shown:
+        done = shown.counter(task.name, len(task.dataset) * given["epochs"])
+
+        async def count(state: TaskState) -> None:
+            done()
+
+        task.cleanup = count
+        try:
+            return inspect_ai.eval(
+                task,
+                model,
+                log_dir=str(given["log_dir"]),
+                max_samples=given["max_sessions"] or AT_ONCE,
+                display="none",
+                log_level="error",
+                **options,
+            )
+        except Exception as error:  # what it raises before the first rollout
+            raise UsageError(f"Inspect cannot run the evaluation: {printable(f'{error}'.strip(), 500)}") from None
 
 
 def _model(name: str, base_url: str | None) -> Model:
@@ -105,10 +138,8 @@ def _model(name: str, base_url: str | None) -> Model:
 
     if name.startswith(SCRIPTED):
         return scripted(Path(name.removeprefix(SCRIPTED)))
-    # Inspect would mark each tool as strict, which no schema with an optional parameter is.
-    strict: dict[str, Any] = {"strict_tools": False} if name.startswith("openai-api/") else {}
     try:
-        return get_model(name, base_url=base_url, **strict)
+        return get_model(name, base_url=base_url)
     except Exception as error:  # of many kinds: no such provider, no key, a package that is not installed
         reason = printable(f"{error}".strip(), 500)
         raise UsageError(

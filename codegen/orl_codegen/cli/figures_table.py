@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from orl_codegen.errors import defused, printable, printable_lines
+import click
+
+from orl_codegen.errors import defused, json_escape, printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,12 +45,21 @@ def show_comparison(compared: SideBySide) -> None:
         tasks.add_row(printable(pair.task, 60), *_cells(pair))
     tasks.add_row("mean of the differences", "", "", _estimate(compared.difference, "+.3f"))
     _print("", tasks)
+    if compared.tools_differ:
+        click.echo("The two were played with adapters of different snapshots: what the model was shown has changed.")
     _show_failures(after)
     _show_tools(after)
 
 
+def as_json(found: Figures | SideBySide) -> str:
+    """One object, with the fields of `Figures` or `SideBySide`."""
+    return printable_lines(json.dumps(asdict(found), indent=2), json_escape)
+
+
 def _rows(figures: Figures) -> list[tuple[str, str]]:
     rollouts = f"{figures.rollouts} of {figures.tasks} {_plural('task', figures.tasks)}"
+    tools = figures.tools.values()
+    made, refused = sum(tool.made for tool in tools), sum(sum(tool.problems.values()) for tool in tools)
     passed = [(f"pass@{k}", f"{share:.1%}") for k, share in sorted(figures.passed.items())]
     return [
         ("mean reward", _estimate(figures.reward, ".3f")),
@@ -55,7 +68,8 @@ def _rows(figures: Figures) -> list[tuple[str, str]]:
         ("  with a reward", str(figures.scored)),
         ("  finished", str(figures.finished)),
         ("  failed", str(figures.failed)),
-        ("turns", f"{figures.turns:.1f}"),
+        ("turns", f"{figures.turns:.1f} in a rollout"),
+        ("calls", f"{made}, of which {refused} not carried out"),
         ("tokens", f"{figures.input_tokens} read, {figures.output_tokens} written"),
     ]
 
@@ -63,7 +77,7 @@ def _rows(figures: Figures) -> list[tuple[str, str]]:
 def _estimate(estimate: Estimate | None, form: str) -> str:
     if estimate is None:
         return NONE
-    error = "" if estimate.error is None else f" ± {estimate.error:.3f}"
+    error = "" if estimate.error is None else f" ± {estimate.error:.3f} (95 %)"
     return f"{estimate.mean:{form}}{error}"
 
 
@@ -75,8 +89,6 @@ def _cells(pair: TaskPair) -> list[str]:
 def _show_failures(figures: Figures) -> None:
     """Why rollouts failed, the most frequent reasons first."""
     import textwrap
-
-    import click
 
     for reason, count in sorted(figures.failures.items(), key=lambda pair: -pair[1]):
         text = f"{count} failed: {defused(reason)}"

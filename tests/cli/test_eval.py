@@ -41,11 +41,13 @@ rollouts          8 of 4 tasks
 turns             1.8 in a rollout
 calls             18, of which 12 not carried out
 tokens            0 read, 0 written
+
 tool         calls   not carried out
 ────────────────────────────────────────────
 shout        6       6 (unknown_tool: 6)
 convert      6       6 (input_validation: 6)
 serve_dish   6       0
+
 """
 
 

@@ -32,6 +32,7 @@ TYPE_CHECKED = {
 
 EXECUTED = {
     "README.md": "test_pages.py",
+    "evaluation.md": "tests/end_to_end/test_page.py",
     "other-trainers.md": "tests/episodes/test_glue.py",
     "environments.md": "test_pages.py",
     "from-trl.md": "test_from_trl.py",
@@ -51,6 +52,7 @@ NOT_RUN = {
     "accelerate launch": "needs several GPUs",
     "torchrun": "needs several GPUs",
     "orl-codegen diff HEAD~1:": "needs two commits; tests/drift/test_diff.py has them",
+    "orl-codegen eval": "needs a model; tests/cli/test_eval.py and tests/end_to_end/ have them",
     "orl-codegen check": "needs a project; tests/drift/test_check.py has one, and start.md runs it",
     "orl-codegen orl_codegen.environments.kitchen:Kitchen --probe all -o generated": "is run by test_pages.py, once",
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orl_codegen.inspect.figures import Figures
 
 SCRIPTED = "scripted:"
+RETRIES = 6  # of a request to a model, which takes four minutes; Inspect would go on for ever
 AT_ONCE = 10  # rollouts at a time, if not said otherwise: what Inspect does with models that are served elsewhere
 
 PLAYED = ("max_turns", "reward", "epochs", "passing")
@@ -118,6 +119,7 @@ def _run(task: Task, model: Model, quiet: bool, given: Mapping[str, Any]) -> Seq
                 model,
                 log_dir=str(given["log_dir"]),
                 max_samples=given["max_sessions"] or AT_ONCE,
+                max_retries=RETRIES,
                 display="none",
                 log_level="error",
                 **options,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -88,8 +90,6 @@ def _cells(pair: TaskPair) -> list[str]:
 
 def _show_failures(figures: Figures) -> None:
     """Why rollouts failed, the most frequent reasons first."""
-    import textwrap
-
     for reason, count in sorted(figures.failures.items(), key=lambda pair: -pair[1]):
         text = f"{count} failed: {defused(reason)}"
         click.echo(printable_lines(textwrap.fill(text, WIDTH, subsequent_indent="    ")))
@@ -129,11 +129,8 @@ def _table(first: str, *others: str) -> Table:
 def _print(title: str, table: Table) -> None:
     from rich.console import Console
 
-    console = Console(width=None if _is_terminal() else WIDTH, markup=False, emoji=False, highlight=False)
-    console.print(*filter(None, [printable(title)]), table, sep="\n")
-
-
-def _is_terminal() -> bool:
-    import sys
-
-    return sys.stdout.isatty()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, emoji=False, highlight=False)
+    with console.capture() as printed:
+        console.print(table)
+    lines = [line.rstrip() for line in printed.get().splitlines()]
+    click.echo("\n".join([*filter(None, [printable(title, 200)]), *lines, ""]))

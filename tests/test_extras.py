@@ -35,6 +35,7 @@ BROUGHT = {
 
 ASKS_FIRST = {
     "cli/eval.py": {"inspect_ai"},
+    "inspect/tooling.py": {"openai"},
     "generator/output/prompting.py": {"transformers"},
     "standin/plugin.py": {"pytest"},
 }

@@ -69,5 +69,6 @@ def test_help_and_page_state_the_default_of_an_option(field: Field[Any]) -> None
 
 def _page_default(option: str) -> str:
     """The last cell of the option's row, without backquotes."""
-    (row,) = [line for line in COMMANDS.splitlines() if line.startswith("| `-") and re.search(rf"`{option}\b", line)]
+    table = COMMANDS.partition("## Options of `generate` and `check`")[2].partition("\n## ")[0]
+    (row,) = [line for line in table.splitlines() if line.startswith("| `-") and re.search(rf"`{option}\b", line)]
     return re.split(r"(?<!\\)\|", row)[-2].strip(" `")

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import inspect_ai
 import pytest
 from inspect_ai.log import EvalLog, EvalSample
-from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.tool import ToolCall
 from transformers.utils import get_json_schema
 
+import orl_codegen.inspect
 from generated.documents import Documents
 from generated.kitchen import Kitchen
 from orl_codegen import OpenRewardSpec, tools
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
+from orl_codegen.errors import ExtraError
 from orl_codegen.inspect import evaluation, rollout_of
 from orl_codegen.inspect.tooling import showing_exactly, tool_infos
 from orl_codegen.runtime import RolloutAdapter
@@ -28,8 +40,9 @@ from tests.environments.pictures import Gallery as GalleryEnvironment
 from tests.environments.vault import Vault as VaultEnvironment
 from tests.generator import golden
 from tests.runtime.adapters import Gallery, MoodyEcho, Quiz, Vault
+from tests.support.applications import answering
 from tests.support.models import chat_server, tool_call
-from tests.support.servers import RunningServer, dead_url, running
+from tests.support.servers import RunningServer, dead_url, running, serving_application
 
 Turn = str | tuple[str, dict[str, Any]]
 ENVIRONMENTS = (KitchenEnvironment, MoodyEchoEnvironment, QuizEnvironment, GalleryEnvironment, VaultEnvironment)
@@ -66,9 +79,17 @@ def says(*turns: Turn) -> Model:
 def play(tmp_path: Path) -> Callable[..., EvalLog]:
     """Plays an evaluation, and gives its log."""
 
-    def played(spec: OpenRewardSpec[Any], model: Model, **options: Any) -> EvalLog:
+    def played(
+        spec: OpenRewardSpec[Any], model: Model, limits: Mapping[str, Any] | None = None, **options: Any
+    ) -> EvalLog:
         (log,) = inspect_ai.eval(
-            evaluation(spec, **options), model, log_dir=str(tmp_path), log_format="json", display="none", max_samples=8
+            evaluation(spec, **options),
+            model,
+            log_dir=str(tmp_path),
+            log_format="json",
+            display="none",
+            max_samples=8,
+            **(limits or {}),
         )
         return log
 
@@ -112,6 +133,7 @@ def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[...
         tool_call("shout"),
         tool_call("convert", amount="3", unit="cup", colour="red"),
         tool_call("convert", amount="much", unit="cup"),
+        _with_arguments(tool_call("convert"), '{"amount": 3, "un'),
         tool_call("serve_dish", dish="risotto", ingredients=["rice", "stock"]),
     ]
 
@@ -131,19 +153,49 @@ def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[...
         "unit.'}",
         "Error: convert was not called, its arguments are not valid: amount: Input should be a valid number, unable to "
         "parse string as a number.",
+        "{'error': 'The arguments of a call have to be a JSON object.'}",
     ]
     (sample,) = of(log)
     rollout = rollout_of(sample)
-    assert rollout is not None and rollout.finished and rollout.turns == 5
+    assert rollout is not None and rollout.finished and rollout.turns == 6
     assert rollout.calls == (
         ("search-recipes", None),
         ("shout", "unknown_tool"),
         ("convert", "wrong_arguments"),
         ("convert", "input_validation"),
+        ("convert", "wrong_arguments"),
         ("serve_dish", None),
     )
     assert sample.scores is not None and sample.scores["reward"].value == rollout.reward == 0.67
     assert sample.scores["reward"].metadata == {"rewards": [None, None, 0.67]}
+
+
+def _with_arguments(message: dict[str, Any], arguments: str) -> dict[str, Any]:
+    (call,) = message["tool_calls"]
+    return message | {"tool_calls": [call | {"function": call["function"] | {"arguments": arguments}}]}
+
+
+def test_calls_of_a_turn_are_made_in_order(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """Whatever they are named and hold, each is answered; after the end of the episode none is carried out."""
+    odd = {"self": 1, "func": 2, "kwargs": 3, "tool": 4, "": 5}
+    made = [("step", {"number": 1}), ("", {}), ("step", odd), ("step", {"number": "2"}), ("\x1b[31m", {})]
+    made += [("echo", {"text": "hello"}), ("step", {"number": 3})]
+    calls = [ToolCall(str(place), name, arguments) for place, (name, arguments) in enumerate(made)]
+    message = ChatMessageAssistant(content="", tool_calls=calls)
+    choice = ChatCompletionChoice(message=message, stop_reason="tool_calls")
+    output = ModelOutput(model="mock", choices=[choice], usage=ModelUsage())
+    model = get_model("mockllm/model", custom_outputs=lambda *_: output, memoize=False)
+    (sample,) = of(play(OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1), model))
+    told = [message.text for message in sample.messages[2:]]
+    assert told[:2] == ["1", "{'error': 'Tool  not found.'}"] and "no such parameter" in told[2]
+    assert told[3:] == [
+        "1 2",
+        "{'error': 'Tool \\x1b[31m not found.'}",
+        "match",
+        "The episode has finished: this call was not carried out.",
+    ]
+    rollout = rollout_of(sample)
+    assert rollout is not None and [name for name, _ in rollout.calls] == [name for name, _ in made]
 
 
 def test_the_prompt_is_the_sessions(server: RunningServer, play: Callable[..., EvalLog]) -> None:
@@ -186,6 +238,46 @@ def test_a_failure_of_the_infrastructure_is_an_error_of_its_sample(
     assert well.error is None and well.scores is not None and well.scores["reward"].value == 1.0
     assert broken.error is not None and "no sandbox for you" in broken.error.message
     assert not broken.scores and rollout_of(broken) is None
+
+
+def test_an_environment_that_is_lost_is_an_error_of_its_sample(play: Callable[..., EvalLog]) -> None:
+    """What was played until then is in the log, and gives no score."""
+    from openreward.environments import Server
+
+    lost = answering({"/moodyecho/call": 400}, Server([MoodyEchoEnvironment]).app)
+    with serving_application(lost) as server:
+        spec = OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1)
+        (sample,) = of(play(spec, says(("echo", {"text": "hello"}), "Never said.")))
+    assert sample.error is not None and "HTTP 400" in sample.error.message and not sample.scores
+    rollout = rollout_of(sample)
+    assert rollout is not None and (rollout.turns, rollout.calls) == (1, (("echo", "environment_failed"),))
+
+
+def test_limits_of_inspect_end_a_rollout_as_it_stands(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """In the middle of a call, too: the session is closed, and the rewards until then are the score."""
+    spec = OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1)
+    model = says(("step", {"number": 1}), ("wait", {"seconds": 60}), ("echo", {"text": "hello"}))
+    for limit in ({"time_limit": 1}, {"token_limit": 4}, {"message_limit": 3}):
+        (sample,) = of(play(spec, model, limits=limit))
+        assert sample.limit is not None and f"{sample.limit.type}_limit" in limit
+        assert sample.scores is not None and sample.scores["reward"].value == 0.5
+        assert server.wait_for_sessions(0) == 0
+
+
+def test_more_samples_than_sessions(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """Those that Inspect begins beyond `max_sessions` wait, and all are played."""
+    most: list[int] = []
+
+    def output(*_: Any) -> ModelOutput:
+        most.append(len(server.live_sessions))
+        made = ModelOutput.for_tool_call("mock", "echo", {"text": "x"})
+        made.usage = ModelUsage()
+        return made
+
+    spec = OpenRewardSpec(MoodyEcho, base_url=server.url, indices=[0, 5], max_sessions=2)
+    log = play(spec, get_model("mockllm/model", custom_outputs=output, memoize=False), epochs=4)
+    assert len(most) >= 8 and max(most) <= 2
+    assert all(sample.error is None and sample.scores for sample in of(log))
 
 
 def test_turns_are_limited(server: RunningServer, play: Callable[..., EvalLog]) -> None:
@@ -245,3 +337,43 @@ def test_no_secret_reaches_the_log(server: RunningServer, play: Callable[..., Ev
     assert sample.error is None and len(sample.messages) > 3
     written = Path(log.location.removeprefix("file://")).read_text("utf-8")
     assert "could not log in with" in written and "hush" not in written
+
+
+TASK_FILE = """
+from inspect_ai import Task, task
+
+from orl_codegen import OpenRewardSpec
+from orl_codegen.inspect import evaluation
+from tests.runtime.adapters import MoodyEcho
+
+
+@task
+def echo(url: str, turns: int = 1) -> Task:
+    return evaluation(OpenRewardSpec(MoodyEcho, base_url=url, num_tasks=1), max_turns=turns)
+"""
+
+
+def test_a_file_with_a_task_needs_nothing_of_trl(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `inspect eval FILE@echo -T url=...` does; the extra `eval` is enough."""
+    for name in ("trl", "datasets"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "tasks.py").write_text(TASK_FILE, "utf-8")
+    (log,) = inspect_ai.eval(
+        f"{tmp_path / 'tasks.py'}@echo",
+        says(("echo", {"text": "hello"})),
+        task_args={"url": server.url},
+        log_dir=str(tmp_path),
+        display="none",
+    )
+    assert (log.status, log.eval.task_args["turns"]) == ("success", 1)
+    assert [sample.scores["reward"].value for sample in log.samples or [] if sample.scores] == [1.0]
+
+
+@pytest.mark.parametrize("name", orl_codegen.inspect.__all__)
+def test_without_inspect_the_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a ModuleNotFoundError from somewhere inside."""
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    with pytest.raises(ExtraError, match=r"inspect_ai.*pip install 'orl-codegen\[eval\]'"):
+        getattr(orl_codegen.inspect, name)

@@ -50,7 +50,9 @@ PLAYED = ("max_turns", "reward", "epochs", "passing")
 @click.option("--api-key-env", metavar="NAME", help="As `generate` takes it.")
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"), show_default=True, help="For logs.")
 @click.option("--compare", type=click.Path(path_type=Path), metavar="LOG", help="An earlier log, for comparison.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Of the figures."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only the figures, and errors.")
 def eval(target: str, compare: Path | None, form: str, quiet: bool, **given: Any) -> None:
     """Play the tasks of a split with a model: rewards, turns, and the calls that were not carried out.

@@ -139,6 +139,7 @@ def test_failures_are_counted_with_their_reasons(kitchen: RunningServer) -> None
     [
         (["--model", "scripted:none.json"], "The script none.json cannot be read"),
         (["--model", "nobody/knows"], "The model nobody/knows cannot be used"),
+        (["--model", "openai-api/x/y", "--model-base-url", f"{dead_url()}/v1"], "/v1 cannot be reached: Connection"),
         (["--split", "dev"], "dev"),
         (["--compare", "nothing.eval"], "--compare nothing.eval cannot be read"),
         (["--base-url", dead_url()], "Check that the server is running"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orl_codegen.inspect.figures import Figures
 
 SCRIPTED = "scripted:"
+CONNECT_WITHIN = 10  # seconds
 RETRIES = 6  # of a request to a model, which takes four minutes; Inspect would go on for ever
 AT_ONCE = 10  # rollouts at a time, if not said otherwise: what Inspect does with models that are served elsewhere
 
@@ -142,6 +143,8 @@ def _model(name: str, base_url: str | None) -> Model:
 
     if name.startswith(SCRIPTED):
         return scripted(Path(name.removeprefix(SCRIPTED)))
+    if base_url is not None:
+        _check_server(base_url)
     try:
         return get_model(name, base_url=base_url)
     except Exception as error:  # of many kinds: no such provider, no key, a package that is not installed
@@ -149,6 +152,25 @@ def _model(name: str, base_url: str | None) -> Model:
         raise UsageError(
             f"The model {printable(name)} cannot be used: {reason} Name a model as Inspect does: openai-api/…, "
             "vllm/…, hf/…, or scripted:FILE."
+        ) from None
+
+
+def _check_server(url: str) -> None:
+    """Inspect would ask a server that is not there again and again, for minutes."""
+    import socket
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        with socket.create_connection(
+            (parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)), timeout=CONNECT_WITHIN
+        ):
+            pass
+    except (OSError, ValueError) as error:
+        reason = printable(getattr(error, "strerror", None) or f"{error}")
+        raise UsageError(
+            f"--model-base-url {printable(url.rpartition('@')[2])} cannot be reached: {reason}. Check that the model "
+            "is served there: the address is one like http://127.0.0.1:8000/v1."
         ) from None
 
 
@@ -175,7 +197,9 @@ def _checked(logs: Sequence[EvalLog]) -> EvalLog:
     if not logs or logs[0].status == "cancelled":
         raise KeyboardInterrupt
     (log,) = logs
-    errors = [sample.error.message for sample in log.samples or () if sample.error is not None]
+    from orl_codegen.inspect.figures import reason_of
+
+    errors = [reason_of(sample) for sample in log.samples or () if sample.error is not None]
     if log.status == "success" and len(errors) < len(log.samples or ()):
         return log
     reason = errors[0] if errors else log.error.message if log.error is not None else "nothing was played"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ STUDENT = (
 )
 """How many standard errors to either side of a mean hold the true one in 95 of 100 cases: Student's t, from 1 degree of
 freedom on. Evaluations often have few tasks, where the 1.96 of large numbers would be too sure."""
+
+GIVEN_UP = re.compile(r"RetryError\(<Future .* raised (\w+)>\)")
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def figures_of(log: EvalLog) -> Figures:
         rollouts=len(samples),
         scored=sum(_reward(sample) is not None for sample in samples),
         finished=sum(rollout.finished for rollout in played),
-        failures=Counter(_reason(sample) for sample in samples if sample.error is not None),
+        failures=Counter(reason_of(sample) for sample in samples if sample.error is not None),
         rewards=rewards,
         reward=estimate([*rewards.values()]),
         passed=_passed(log),
@@ -148,11 +151,14 @@ def _rewards(samples: Iterable[EvalSample]) -> dict[str, float]:
     return {task: fmean(rewards) for task, rewards in found.items()}
 
 
-def _reason(sample: EvalSample) -> str:
+def reason_of(sample: EvalSample) -> str:
     """Why a rollout failed: what the run time says, or what Inspect does where it was not the environment."""
     rollout = rollout_of(sample)
     said = None if rollout is None else rollout.failure
-    return said or (sample.error.message if sample.error is not None else "")
+    if said or sample.error is None:
+        return said or ""
+    given_up = GIVEN_UP.match(sample.error.message)
+    return f"the model did not answer ({given_up[1]})" if given_up else sample.error.message
 
 
 def _reward(sample: EvalSample) -> float | None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+
+import pytest
 
 # Nothing that a developer's shell sets may change a test, and no library may look for news on the network.
 for name in ("OPENREWARD_API_KEY", "OPENREWARD_URL", "OPENREWARD_API_URL", "OPENREWARD_SESSION_URL"):
@@ -11,3 +15,14 @@ os.environ["OPENREWARD_DISABLE_UPDATE_CHECK"] = "1"
 os.environ["OPENREWARD_LOG_LEVEL"] = "CRITICAL"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+
+
+@pytest.fixture(autouse=True)
+def _logging_stays_as_it_is() -> Iterator[None]:
+    """An evaluation of Inspect sets the level of the root logger, and gives it a handler."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    root.setLevel(level)
+    for handler in [handler for handler in root.handlers if type(handler).__module__.startswith("inspect_ai")]:
+        root.removeHandler(handler)

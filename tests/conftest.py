@@ -17,12 +17,19 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 
 
+LEVEL = logging.getLogger().level
+
+
 @pytest.fixture(autouse=True)
-def _logging_stays_as_it_is() -> Iterator[None]:
-    """An evaluation of Inspect sets the level of the root logger, and gives it a handler."""
-    root = logging.getLogger()
-    level = root.level
+def _logging_is_as_it_was() -> Iterator[None]:
+    """An evaluation of Inspect, in a test or in a fixture, sets the level of the root logger and gives it a handler."""
+    _restore_logging()
     yield
-    root.setLevel(level)
+    _restore_logging()
+
+
+def _restore_logging() -> None:
+    root = logging.getLogger()
+    root.setLevel(LEVEL)
     for handler in [handler for handler in root.handlers if type(handler).__module__.startswith("inspect_ai")]:
         root.removeHandler(handler)

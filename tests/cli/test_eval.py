@@ -51,6 +51,9 @@ serve_dish   6       0
 """
 
 
+IN_TURNS = ("pass@1 ", f"{'  in turn 2':17} 0.223\npass@1 ")
+
+
 @pytest.fixture(scope="module")
 def kitchen() -> Iterator[RunningServer]:
     with running(Kitchen, MoodyEcho) as server:
@@ -90,6 +93,31 @@ def test_a_split_is_played_and_told(kitchen: RunningServer) -> None:
     (log,) = logs()
     assert outcome.err == f"log: {log}\n"
     assert kitchen.wait_for_sessions(0) == 0
+
+
+def test_the_whole_trace_is_told_by_turn(kitchen: RunningServer) -> None:
+    """The mean reward of each turn that had one, in the table and in JSON; a log that counts in another way is not
+    compared with it."""
+    outcome = played(kitchen, "--split", "train", "--epochs", 2, "--reward", "trace")
+    assert (outcome.status, lines(outcome.out)) == (0, FIGURES.replace(*IN_TURNS))
+    compared = played(kitchen, "--split", "train", "--reward", "trace", "--compare", logs()[0], "--format", "json")
+    assert compared.status == 0, compared.err
+    after = json.loads(compared.out)["after"]
+    assert (after["by_turn"], after["counted"]) == ({"2": pytest.approx(0.223, abs=1e-3)}, "trace")
+    refused = played(kitchen, "--split", "train", "--compare", logs()[0])
+    assert refused.status == 2 and "the trace of the rewards" in refused.err
+
+
+def test_the_figures_can_be_read_by_programs(kitchen: RunningServer) -> None:
+    """As one JSON object, with the reasons why rollouts failed and why calls were not carried out."""
+    calls = [{"name": "echo"}, {"name": "echo", "arguments": {"text": "hello"}}]
+    options = ["--variant", "moodyecho", "--split", "train", "--model", script({"*": [{"calls": calls}]})]
+    outcome = orl_codegen("eval", kitchen.url, *options, "--tasks", 2, "--epochs", 2, "--format", "json")
+    assert outcome.status == 0, outcome.err
+    figures = json.loads(outcome.out, parse_constant=pytest.fail)
+    assert (figures["rollouts"], figures["scored"], [*figures["failures"].values()]) == (4, 2, [2])
+    assert figures["tools"] == {"echo": {"made": 4, "problems": {"wrong_arguments": 2}}}
+    assert (figures["reward"]["mean"], figures["passed"]) == (1.0, {"1": 1.0, "2": 1.0})
 
 
 def test_two_evaluations_side_by_side(kitchen: RunningServer) -> None:

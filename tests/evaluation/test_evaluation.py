@@ -31,6 +31,7 @@ from orl_codegen import OpenRewardSpec, tools
 from orl_codegen.environments.kitchen import Kitchen as KitchenEnvironment
 from orl_codegen.errors import ExtraError
 from orl_codegen.inspect import evaluation, rollout_of
+from orl_codegen.inspect.figures import Estimate, figures_of
 from orl_codegen.inspect.tooling import showing_exactly, tool_infos
 from orl_codegen.runtime import RolloutAdapter
 from orl_codegen.runtime.vocabulary import bound_tools
@@ -167,7 +168,7 @@ def test_a_provider_sends_it_unchanged(server: RunningServer, play: Callable[...
         ("serve_dish", None),
     )
     assert sample.scores is not None and sample.scores["reward"].value == rollout.reward == 0.67
-    assert sample.scores["reward"].metadata == {"rewards": [None, None, 0.67]}
+    assert sample.scores["reward"].metadata == {"rewards": [[None], [], [], [None], [], [0.67]]}
 
 
 def _with_arguments(message: dict[str, Any], arguments: str) -> dict[str, Any]:
@@ -317,6 +318,44 @@ def test_rewards_can_be_summed(server: RunningServer, play: Callable[..., EvalLo
     log = play(OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1), model, reward="sum")
     (sample,) = of(log)
     assert sample.scores is not None and sample.scores["reward"].value == 2.0
+
+
+def test_the_whole_trace_can_be_the_score(server: RunningServer, play: Callable[..., EvalLog]) -> None:
+    """The last reward, the sum and the reward of each turn, with a mean of its own: over those rollouts of a task that
+    have a reward in that turn. Rollouts of different length go together, and one without a reward stays unscored."""
+    begun: list[int] = []
+
+    def output(messages: list[ChatMessage], *_: Any) -> ModelOutput:
+        if messages[-1].role == "user":
+            begun.append(1)
+        turns = {1: ("step", {"number": 1}), 2: ("echo", {"text": "hello"})}
+        turn = turns.get(len(begun)) if messages[-1].role == "user" else turns[2]
+        made = ModelOutput.for_tool_call("mock", *turn) if turn else ModelOutput.from_content("mock", "I give up.")
+        made.usage = ModelUsage()
+        return made
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    spec = OpenRewardSpec(MoodyEcho, base_url=server.url, num_tasks=1)
+    log = play(spec, model, epochs=3, max_turns=3, reward="trace")
+    assert log.status == "success" and log.results is not None
+    values = [score.value for sample in of(log) for score in (sample.scores or {}).values()]
+    assert sorted((_without_nan(value) for value in values), key=len) == [
+        {},
+        {"last": 1.0, "sum": 1.0, "turn_1": 1.0},
+        {"last": 1.0, "sum": 1.5, "turn_1": 0.5, "turn_2": 1.0},
+    ]
+    means = {score.name: score.metrics["mean"].value for score in log.results.scores if score.reducer == "mean"}
+    assert _without_nan(means) == {"last": 1.0, "sum": 1.25, "turn_1": 0.75, "turn_2": 1.0}
+    assert {*means} == {"last", "sum", "turn_1", "turn_2", "turn_3"}
+    figures = figures_of(log)
+    assert figures.by_turn == {1: 0.75, 2: 1.0} and figures.scored == 2
+    assert figures.reward == Estimate(mean=1.0, error=None, count=1)
+    assert figures.passed == {1: 1.0, 2: 1.0}, "of two rollouts with a reward, nobody can say how three would do"
+
+
+def _without_nan(value: object) -> dict[str, float]:
+    """The parts that are scored; none of a score that is not."""
+    return {key: part for key, part in value.items() if not math.isnan(part)} if isinstance(value, dict) else {}
 
 
 def test_pictures_reach_the_model(server: RunningServer, play: Callable[..., EvalLog]) -> None:

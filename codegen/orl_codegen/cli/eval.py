@@ -42,7 +42,9 @@ PLAYED = ("max_turns", "reward", "epochs", "passing")
 @click.option("--tasks", type=click.IntRange(1), metavar="N", help="Play the first N tasks.  [default: all]")
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True, help="How many rollouts of each task.")
 @click.option("--max-turns", type=click.IntRange(1), default=20, show_default=True, help="Messages of the model.")
-@click.option("--reward", type=click.Choice(["last", "sum"]), default="last", show_default=True, help="Which counts.")
+@click.option(
+    "--reward", type=click.Choice(["last", "sum", "trace"]), default="last", show_default=True, help="Which counts."
+)
 @click.option("--passing", type=float, default=1.0, show_default=True, help="The reward that pass@k asks for.")
 @click.option("--max-sessions", type=click.IntRange(1), metavar="N", help="Rollouts at a time.  [default: 10]")
 @click.option("--base-url", metavar="URL", help="Where the environment runs, if not where TARGET or MODULE says.")

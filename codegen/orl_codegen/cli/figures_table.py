@@ -65,6 +65,7 @@ def _rows(figures: Figures) -> list[tuple[str, str]]:
     passed = [(f"pass@{k}", f"{share:.1%}") for k, share in sorted(figures.passed.items())]
     return [
         ("mean reward", _estimate(figures.reward, ".3f")),
+        *((f"  in turn {turn}", f"{mean:.3f}") for turn, mean in sorted(figures.by_turn.items())),
         *passed,
         ("rollouts", rollouts),
         ("  with a reward", str(figures.scored)),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalLog, EvalSample, EvalScore
 
 from orl_codegen.inspect.rollout import Rollout, rollout_of
 
@@ -21,6 +21,9 @@ STUDENT = (
 )
 """How many standard errors to either side of a mean hold the true one in 95 of 100 cases: Student's t, from 1 degree of
 freedom on. Evaluations often have few tasks, where the 1.96 of large numbers would be too sure."""
+
+REWARD = ("reward", "last")
+"""What Inspect calls the reward of a rollout in its results: the score, or a part of the trace."""
 
 GIVEN_UP = re.compile(r"RetryError\(<Future .* raised (\w+)>\)")
 
@@ -62,7 +65,8 @@ class Figures:
         split: The split of the tasks.
         model: The model.
         digest: That of the tools.
-        counted: What of the rewards of a rollout counts, "last" or "sum".
+        counted: What of the rewards of a rollout counts: "last", "sum", or "trace", of which `reward` and `passed` are
+            those of the last.
         tasks: How many tasks.
         rollouts: How many rollouts, those that failed included.
         scored: How many of them have a reward.
@@ -70,6 +74,7 @@ class Figures:
         failures: The rollouts that the infrastructure ended, by what was said.
         rewards: The mean reward of each task that has one, by the task's id.
         reward: The mean of these.
+        by_turn: `{turn: mean reward}` for the turns in which there was any, where the whole trace counts.
         passed: `{k: pass@k}`, where there are several rollouts of a task.
         input_tokens: How many tokens the model has read.
         output_tokens: How many it has written.
@@ -89,6 +94,7 @@ class Figures:
     failures: Mapping[str, int]
     rewards: Mapping[str, float]
     reward: Estimate | None
+    by_turn: Mapping[int, float]
     passed: Mapping[int, float]
     input_tokens: int
     output_tokens: int
@@ -118,9 +124,10 @@ def figures_of(log: EvalLog) -> Figures:
         rollouts=len(samples),
         scored=sum(_reward(sample) is not None for sample in samples),
         finished=sum(rollout.finished for rollout in played),
-        failures=Counter(reason_of(sample) for sample in samples if sample.error is not None),
+        failures=dict(Counter(reason_of(sample) for sample in samples if sample.error is not None)),
         rewards=rewards,
         reward=estimate([*rewards.values()]),
+        by_turn=_by_turn(log),
         passed=_passed(log),
         input_tokens=sum(each.input_tokens for each in usage),
         output_tokens=sum(each.output_tokens for each in usage),
@@ -162,18 +169,36 @@ def reason_of(sample: EvalSample) -> str:
 
 
 def _reward(sample: EvalSample) -> float | None:
-    score = (sample.scores or {}).get("reward")
+    scores = sample.scores or {}
+    score = scores.get("reward", scores.get("trace"))
     value: Any = None if score is None or sample.error is not None else score.value
+    if isinstance(value, Mapping):
+        value = value["last"]
     return float(value) if isinstance(value, int | float) and not math.isnan(value) else None
 
 
+def _by_turn(log: EvalLog) -> dict[int, float]:
+    means = ((_number("turn", score.name), mean) for score, mean in _means(log) if score.reducer in (None, "mean"))
+    return {turn: mean for turn, mean in means if turn is not None}
+
+
 def _passed(log: EvalLog) -> dict[int, float]:
-    found = {}
+    means = ((_number("pass_at", score.reducer or ""), mean) for score, mean in _means(log) if score.name in REWARD)
+    return {k: mean for k, mean in means if k is not None}
+
+
+def _means(log: EvalLog) -> Iterator[tuple[EvalScore, float]]:
+    """The mean over tasks of each score, or each part of it, by each reducer; not where no task has one."""
     for score in log.results.scores if log.results is not None else ():
-        kind, _, k = (score.reducer or "").rpartition("_")
-        if kind == "pass_at" and k.isdigit() and "mean" in score.metrics:
-            found[int(k)] = float(score.metrics["mean"].value)
-    return found
+        mean = score.metrics.get("mean")
+        if mean is not None and not math.isnan(mean.value):
+            yield score, float(mean.value)
+
+
+def _number(kind: str, name: str) -> int | None:
+    """The 3 of `turn_3`, if that is the kind."""
+    before, _, number = name.rpartition("_")
+    return int(number) if before == kind and number.isdigit() else None
 
 
 def _tools(played: Iterable[Rollout]) -> dict[str, ToolFigures]:
@@ -183,4 +208,4 @@ def _tools(played: Iterable[Rollout]) -> dict[str, ToolFigures]:
     for name, problem in calls:
         if problem is not None:
             problems[name][problem] += 1
-    return {name: ToolFigures(count, problems[name]) for name, count in made.most_common()}
+    return {name: ToolFigures(count, dict(problems[name])) for name, count in made.most_common()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from inspect_ai.log import EvalSample
@@ -20,30 +22,39 @@ class Rollout:
 
     Attributes:
         reward: The last reward that was not null; None where there is none.
-        rewards: The reward of each call that the environment answered, None where it gave none.
+        rewards: For each message that the model has written, the rewards of its calls that the environment answered,
+            None where it gave none. A terminal tool that was given the last message counts with it.
         finished: Whether a tool has ended the episode.
         failure: Why the session was lost.
-        turns: How many messages the model has written.
         calls: `(name, problem)` of each call, see `Call`.
     """
 
     reward: float | None
-    rewards: tuple[float | None, ...]
+    rewards: tuple[tuple[float | None, ...], ...]
     finished: bool
     failure: str | None
-    turns: int
     calls: tuple[tuple[str, str | None], ...]
 
+    @property
+    def turns(self) -> int:
+        """How many messages the model has written."""
+        return len(self.rewards)
 
-def keep(store: Store, episode: Episode[Any], turns: int) -> None:
-    """Put what has become of a rollout into the store of its sample."""
+
+def keep(store: Store, episode: Episode[Any], before: Sequence[int]) -> None:
+    """Put what has become of a rollout into the store of its sample.
+
+    Args:
+        store: The store.
+        episode: The rollout.
+        before: For each message of the model, how many rewards there were before it.
+    """
     adapter = episode.adapter
     played = Rollout(
         adapter.reward,
-        tuple(adapter.rewards),
+        tuple(tuple(adapter.rewards[a:b]) for a, b in pairwise([*before, len(adapter.rewards)])),
         adapter.finished,
         adapter.failure,
-        turns,
         tuple((call.name, call.problem) for call in episode.calls),
     )
     store.set(KEY, asdict(played))
@@ -62,5 +73,5 @@ def rollout_of(sample: EvalSample) -> Rollout | None:
 def _read(found: Any) -> Rollout | None:
     if found is None:
         return None
-    calls = tuple((name, problem) for name, problem in found["calls"])
-    return Rollout(**{**found, "rewards": tuple(found["rewards"]), "calls": calls})
+    pairs = {name: tuple(tuple(each) for each in found[name]) for name in ("rewards", "calls")}
+    return Rollout(**found | pairs)

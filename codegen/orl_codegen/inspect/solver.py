@@ -32,15 +32,15 @@ def rollout(spec: OpenRewardSpec[Any], max_turns: int) -> Solver:
         async with Episode(spec) as episode:
             prompt = await episode.areset(task_index=state.metadata["task_index"], split=state.metadata["split"])
             state.messages = [ChatMessageUser(content=content_of(prompt))]
-            turns = 0
+            before: list[int] = []
             try:
-                while turns < max_turns and not _over(episode):
-                    turns += 1
+                while len(before) < max_turns and not _over(episode):
+                    before.append(len(episode.adapter.rewards))
                     if not await _turn(state, episode, shown):
                         break
                 await episode.ascore(state.output.completion)
             finally:
-                keep(state.store, episode, turns)
+                keep(state.store, episode, before)
             if episode.adapter.failure is not None:
                 raise SessionError(episode.adapter.failure)
         return state

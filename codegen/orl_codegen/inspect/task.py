@@ -8,11 +8,9 @@ from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import mean_score, pass_at
 
-from orl_codegen.inspect.scorer import Counted, reward
+from orl_codegen.inspect.scorer import Counted, score_of
 from orl_codegen.inspect.solver import rollout
 from orl_codegen.trl.spec import OpenRewardSpec
-
-_reward = reward
 
 
 def evaluation(
@@ -28,7 +26,8 @@ def evaluation(
     Args:
         spec: The environment, the split and the tasks, and how rollouts are run.
         max_turns: How many messages the model may write in a rollout.
-        reward: What the score of a rollout is: its last reward, or the sum of its rewards. The log has all of them.
+        reward: What the score of a rollout is: its last reward, the sum of its rewards, or the whole trace, which is
+            both of them and the reward of each turn. The log has all rewards in any case.
         epochs: How many rollouts of each task.
         passing: The reward from which a rollout counts as passed, for pass@k.
 
@@ -41,7 +40,7 @@ def evaluation(
     return Task(
         dataset=MemoryDataset(samples, name=f"{spec._adapter.__name__}:{plan.split}"),
         solver=rollout(spec, max_turns),
-        scorer=_reward(reward),
+        scorer=score_of(reward, max_turns),
         epochs=Epochs(epochs, [mean_score(), *(pass_at(k, value=passing) for k in _counts(epochs))]),
         fail_on_error=False,
         name=spec._adapter.__name__,
